@@ -14,6 +14,7 @@ from autograd_inspector.model.graph import Graph
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.steps_history import History
+from autograd_inspector.model.vitals import Vitals
 
 SCHEMA = 2
 """Version of the JSON form; a reader knows the earlier ones, and refuses later ones."""
@@ -49,3 +50,8 @@ class ReportData(Struct, frozen=True, dict=True):
     def history(self) -> History:
         """One entry a training step, also of steps whose records are folded away."""
         return self.capture.history
+
+    @property
+    def vitals(self) -> Vitals:
+        """Gradient norms, updates, activations and memory over the steps; empty without ``values=True``."""
+        return self.capture.vitals

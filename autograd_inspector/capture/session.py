@@ -40,9 +40,10 @@ from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
+from autograd_inspector.capture.observers.optimizers.scaling import Scaling
 from autograd_inspector.capture.progress import RecordingProgress
 from autograd_inspector.capture.recording.held_tensors import note_held
-from autograd_inspector.capture.recording.recording import new_recording
+from autograd_inspector.capture.recording.recording import living_parameters, new_recording
 from autograd_inspector.capture.retention.folding import Folding
 from autograd_inspector.capture.tensors.attributes import has_history
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, is_on
@@ -55,6 +56,7 @@ from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_back
 from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, RecursionLimit
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.undisturbed.warnings.showing import Warned
+from autograd_inspector.capture.vitals.collector import Vitals
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of, text_of
 from autograd_inspector.model.capture import Capture
@@ -93,17 +95,23 @@ class Session:
 
     ``yields``: it was opened around the program, by a command or a magic, not in it. A capture that the program opens
     itself then ends this one, which is better than an error in a program that runs well without us.
-    ``eager``: what ``torch.compile`` made runs uncompiled.
+    ``eager``: what ``torch.compile`` made runs uncompiled. ``vitals`` goes on with the statistics of earlier captures.
     """
 
     def __init__(
-        self, *, values: bool = False, stop: FrameType | None = None, yields: bool = False, eager: bool = False
+        self,
+        *,
+        values: bool = False,
+        stop: FrameType | None = None,
+        yields: bool = False,
+        eager: bool = False,
+        vitals: Vitals | None = None,
     ) -> None:
         self.yields = yields
         self._eager = eager
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
-        self.recording = new_recording(stop, values=values)
+        self.recording = new_recording(stop, values=values, vitals=vitals or (Vitals() if values else None))
         self.guard = Guard(self.recording, self.fail)
         self.modules = Modules(self.recording, self.guard)
         self.optimizers = Optimizers(self.recording, self.guard)
@@ -111,6 +119,8 @@ class Session:
         self.optimizers.look_around = self.modules.look_around
         self.modules.used = self.optimizers.modes.look
         self.modules.given = Fingerprints(self.recording).given
+        if self.recording.vitals is not None:
+            self.recording.vitals.begin(self.modules.name_of, self.modules.label_of, self.recording.note)
         self.folding: Folding | None = None
         self.failure = ""
         self._stopped = False
@@ -176,7 +186,7 @@ class Session:
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        ranks = (wrappers, Samplers(recording, guard))
+        ranks = (wrappers, Samplers(recording, guard), Scaling(recording, guard))
         everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, *ranks)
         observers = Observers(everywhere, recorder, (engine,))
         for part in (
@@ -238,6 +248,10 @@ class Session:
             self._last_look(error)
         recording.closed = True
         history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
+        if recording.vitals is not None:
+            last = max((step.op for step in recording.steps), default=-1)
+            ran = any(run.start > last and run.api != "alive" for run in recording.backwards)
+            recording.vitals.finish(living_parameters(recording.registry), ran=ran, saved=history.saved_bytes)
         return replace(freeze(recording, self.modules, history, seconds=seconds, error=text), stopped=self._why_stopped)
 
     @property

@@ -32,6 +32,7 @@ from autograd_inspector.model.program_events import Event, ParameterWrapped, Pro
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.values import GradientFault, LeafValues, ValueFault
+from autograd_inspector.model.vitals import Vitals
 
 E = TypeVar("E", bound=ProgramEvent)
 
@@ -99,6 +100,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     """(site, number) of the first NaN or Inf that left torch as a plain number (``loss.item()``)."""
     values_read: bool = False
     """Tensor values were opted in."""
+    vitals: Vitals = Vitals()
+    """Statistics over the steps, where they were opted in."""
     stopped: str = ""
     """Why the inspector itself stopped recording before the end: what came after is not in the capture."""
     notes: tuple[str, ...] = ()

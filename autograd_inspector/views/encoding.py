@@ -26,6 +26,7 @@ from autograd_inspector.views.tables.gradients import origins_of
 from autograd_inspector.views.tables.graph import graph_tables
 from autograd_inspector.views.tables.placement import placement_tables
 from autograd_inspector.views.tables.program import program_tables
+from autograd_inspector.views.tables.vitals import wired_vitals
 
 LARGE = 3_000
 """From so many nodes on columns go into the buffer."""
@@ -96,6 +97,7 @@ class _Encoder:
             findings=findings,
             strings=self.columns.strings.all,
             gradients=tuple(origins_of(self.report)),
+            vitals=wired_vitals(self.report.vitals),
             **self.heading(),
             **tables,
         )

@@ -334,6 +334,51 @@ class Steps(Struct, frozen=True):
     untold: int
 
 
+Number = float | Literal["nan", "inf", "-inf"]
+"""What JSON has no number for is a word."""
+
+
+class VitalsRow(Struct, frozen=True):
+    """A module in each step that is kept; null: not measured. ``path`` is its place in the models.
+
+    ``peak``: the largest value of all steps, and ``peak_step`` the step that had it; null and -1: there is none.
+    """
+
+    label: str
+    path: str
+    values: tuple[Number | None, ...]
+    peak: float | None
+    peak_step: int
+
+
+class Quantity(Struct, frozen=True):
+    """One statistic of all modules; ``logarithmic``: over orders of magnitude, an exact zero told apart."""
+
+    key: str
+    title: str
+    logarithmic: bool
+    rows: tuple[VitalsRow, ...]
+
+
+class MemoryLine(Struct, frozen=True):
+    """Bytes of one kind in each step that is kept; null: not measured."""
+
+    label: str
+    values: tuple[int | None, ...]
+
+
+class Vitals(Struct, frozen=True):
+    """Statistics over the training steps. ``steps``: the numbers of those that are kept, of ``seen`` in all."""
+
+    steps: tuple[int, ...]
+    seen: int
+    quantities: tuple[Quantity, ...]
+    memory: tuple[MemoryLine, ...]
+    updates: tuple[int, ...]
+    """The updates of the loss scale that are kept, counted from 1, and the scale after each."""
+    scale: tuple[Number, ...]
+
+
 class Loss(Struct, frozen=True):
     """A loss, ``said`` with how often its gradient was added; ``site``: where backward() was called on it."""
 
@@ -383,3 +428,5 @@ class Wire(Struct, frozen=True):
     """Which losses the gradients came from that parameters were last stepped with, as far as that is known."""
     pages: tuple[RulePage, ...] = ()
     """Of the rules that found something."""
+    vitals: Vitals | None = None
+    """None where no statistics were collected."""

@@ -300,6 +300,39 @@ export interface Steps {
   untold: number;
 }
 
+/** A module in each step that is kept; null: not measured. `path` is its place in the models. `peak`: the largest value of all steps, and `peak_step` the step that had it; null and -1: there is none. */
+export interface VitalsRow {
+  label: string;
+  path: string;
+  values: Union[];
+  peak: number | null;
+  peak_step: number;
+}
+
+/** One statistic of all modules; `logarithmic`: over orders of magnitude, an exact zero told apart. */
+export interface Quantity {
+  key: string;
+  title: string;
+  logarithmic: boolean;
+  rows: VitalsRow[];
+}
+
+/** Bytes of one kind in each step that is kept; null: not measured. */
+export interface MemoryLine {
+  label: string;
+  values: number | null[];
+}
+
+/** Statistics over the training steps. `steps`: the numbers of those that are kept, of `seen` in all. */
+export interface Vitals {
+  steps: number[];
+  seen: number;
+  quantities: Quantity[];
+  memory: MemoryLine[];
+  updates: number[];
+  scale: Union[];
+}
+
 /** A loss, `said` with how often its gradient was added; `site`: where backward() was called on it. */
 export interface Loss {
   said: string;
@@ -343,6 +376,7 @@ export interface Wire {
   steps?: Steps | null;
   gradients?: GradientOrigin[];
   pages?: RulePage[];
+  vitals?: Vitals | null;
 }
 
 /** Every table and its columns. */

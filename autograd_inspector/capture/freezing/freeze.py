@@ -32,11 +32,13 @@ from autograd_inspector.capture.recording.raw_records import (
 )
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
+from autograd_inspector.capture.vitals.freezing import frozen
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ScalarReentry
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
+from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.source.index import last_return
 
 _OPERANDS = 6
@@ -120,6 +122,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         error_tensor=recording.error_tensor,
         nonfinite=recording.nonfinite,
         values_read=bool(recording.values),
+        vitals=Vitals() if recording.vitals is None else frozen(recording.vitals, tensors),
         notes=tuple(filter(None, (*recording.notes, recording.cutoffs.note(sites)))),
         seconds=seconds,
         torch_version=str(torch.__version__),

@@ -24,6 +24,7 @@ from autograd_inspector.capture.recording.cutoffs import Cutoffs
 from autograd_inspector.capture.recording.exports import Exports
 from autograd_inspector.capture.recording.lineage import Lineage
 from autograd_inspector.capture.recording.pauses import Pause
+from autograd_inspector.capture.recording.raw_records import OP_SITE
 from autograd_inspector.capture.recording.recorded_nodes import Recorded
 from autograd_inspector.capture.recording.records import Records
 from autograd_inspector.capture.recording.registry import Registry
@@ -31,6 +32,7 @@ from autograd_inspector.capture.recording.retained_results import RetainedResult
 from autograd_inspector.capture.recording.values import Values
 from autograd_inspector.capture.recording.versions import Ledger
 from autograd_inspector.capture.torch_private.modes import is_on
+from autograd_inspector.capture.vitals.collector import Vitals
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -44,6 +46,8 @@ class Recording(Records):
 
     values: Values | None = None
     """Reads values, where the user opted in."""
+    vitals: Vitals | None = None
+    """Collects statistics over the steps, where the user opted in."""
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
     recorded: Recorded = field(default_factory=Recorded)
@@ -67,8 +71,11 @@ class Recording(Records):
     """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""
     mode: object = None
     """The torch-function mode of this capture: the threads that have it on their stack are observed."""
-    on_step: Callable[[int, int], None] | None = None
-    """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
+    on_step: Callable[[int, int], int] | None = None
+    """Told each completed optimizer step: the optimizer, and the op that stands for the step.
+
+    Tells which training step of the capture that was part of, counted from 1.
+    """
     watch: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
     """Makes the calls in a step that is watched, in which nothing is recorded."""
     adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
@@ -81,6 +88,12 @@ class Recording(Records):
         self.requires_grad_changes.append(
             RequiresGradChanged(len(self.ops), tensor, requires_grad, site, extended_by=extended_by)
         )
+
+    def activated(self, name: str, results: Iterable[Tensor]) -> None:
+        """An activation function has returned; its record is the last one."""
+        if self.vitals is not None:
+            call = self.calls[self.call] if self.call >= 0 else None
+            self.vitals.activated(name, results, call, self.ops[len(self.ops) - 1][OP_SITE])
 
     def active(self) -> bool:
         """Whether to record now. A call that an exception left is noticed here: its frame is gone from the stack."""
@@ -185,17 +198,19 @@ class Recording(Records):
         self.ledger, self.recorded, self.lineage = Ledger(), Recorded(), Lineage()
         self.compared, self.passed = Compared(), Passed()
         self._bounds, self._bounded = ([], [], []), 0
-        self.on_step = self.mode = self.watch = None
+        self.on_step = self.mode = self.watch = self.vitals = None
         self.adopt = lambda _: None
 
 
-def new_recording(stop: FrameType | None, *, values: bool) -> Recording:
+def new_recording(stop: FrameType | None, *, values: bool, vitals: Vitals | None = None) -> Recording:
     """An empty recording whose stacks end at ``stop``."""
     registry = Registry()
-    return Recording(registry, Stacks(stop), values=Values(partial(_living_parameters, registry)) if values else None)
+    reading = Values(partial(living_parameters, registry)) if values else None
+    return Recording(registry, Stacks(stop), values=reading, vitals=vitals)
 
 
-def _living_parameters(registry: Registry) -> Iterator[tuple[int, Tensor]]:
+def living_parameters(registry: Registry) -> Iterator[tuple[int, Tensor]]:
+    """(number, parameter) of those of models that the program still holds."""
     for number in sorted(registry.parameters):
         entry = registry.entries.get(number)
         tensor = None if entry is None else entry()

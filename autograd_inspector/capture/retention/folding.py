@@ -59,8 +59,8 @@ class Folding:
         """How many training steps are complete."""
         return self.folded + len(self._ends) + self._iterations.complete
 
-    def stepped(self, optimizer: int, op: int) -> None:
-        """An optimizer has stepped; that op stands for it."""
+    def stepped(self, optimizer: int, op: int) -> int:
+        """An optimizer has stepped; that op stands for it. Returns which training step that was part of, from 1."""
         role = self._role(optimizer)
         self.recording.kept.rounds.stepped(role, self.recording)
         if self._iterations.stepped(role):
@@ -69,6 +69,7 @@ class Folding:
                 uninterrupted(self._fold)
         self._last = op + 1
         self._first = self._first if self._first >= 0 else op
+        return self.folded + len(self._ends) + 1
 
     def _role(self, optimizer: int) -> int:
         """The optimizer, or the one that it stands in for: made anew in each step at one line, each replaces the last.

@@ -226,6 +226,8 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
     ]
     if recording.values is not None:
         recording.values.bad = set(numbers.tensors(recording.values.bad))
+    if recording.vitals is not None:
+        recording.vitals.settle(tensor)
     recording.ledger.settle(tensor)
     recording.registry.settle(tensor, op, numbers.position)
     modules.settle(tensor, model)

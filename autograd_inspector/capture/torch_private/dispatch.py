@@ -42,7 +42,9 @@ def _set_of(*names: str) -> Any:
     return key_set
 
 
-_POSSIBLE = None not in {_keys, _key_set, _forced}
+_AUTOGRAD = _ABOVE[0]
+"""Without it a read would be recorded in the program's graph: then grad mode is switched off instead."""
+_POSSIBLE = None not in {_keys, _key_set, _forced} and hasattr(_keys, _AUTOGRAD)
 _INCLUDED, _EXCLUDED = (_set_of("BackendSelect"), _set_of(*_ABOVE)) if _POSSIBLE else (None, None)
 
 

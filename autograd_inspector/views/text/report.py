@@ -25,6 +25,7 @@ from autograd_inspector.views.text.hanging import Hanging
 from autograd_inspector.views.text.module_tree import graph_section
 from autograd_inspector.views.text.steps import steps_section
 from autograd_inspector.views.text.terminal import NARROWEST, WIDTH
+from autograd_inspector.views.text.vitals import vitals_section
 
 _ROWS = 40
 _HEIGHT = 25
@@ -39,6 +40,7 @@ def to_text(report: ReportData, *, width: int = WIDTH, color: bool = False, orde
         *checkpoint_section(report),
         *graph_section(report),
         *steps_section(report),
+        *vitals_section(report),
         *_placement(report, order),
         *_history(report),
         *_notes(report),

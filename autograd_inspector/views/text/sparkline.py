@@ -5,7 +5,7 @@ from __future__ import annotations
 from autograd_inspector.model.steps_history import Runs
 from autograd_inspector.views.summaries.steps import extremes
 
-_LEVELS = "▁▂▃▄▅▆▇█"
+LEVELS = "▁▂▃▄▅▆▇█"
 LONGEST = 40
 """Columns."""
 
@@ -15,5 +15,5 @@ def sparkline(values: Runs, width: int = LONGEST) -> str:
     low, high = min(values.values, default=0), max(values.values, default=0)
     if low == high:
         return ""
-    scale = (len(_LEVELS) - 1) / (high - low)
-    return "".join(_LEVELS[round((value - low) * scale)] for _, value in extremes(values, width))
+    scale = (len(LEVELS) - 1) / (high - low)
+    return "".join(LEVELS[round((value - low) * scale)] for _, value in extremes(values, width))

@@ -40,6 +40,7 @@ from autograd_inspector.capture.torch_private.tensors import base_of
 from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.mode_stack import HiddenMode
+from autograd_inspector.capture.vitals.functions import MEASURED
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait, Write
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -262,6 +263,8 @@ class Recorder(HiddenMode):
                     "",
                 )
             )
+            if recording.vitals is not None and name in MEASURED:
+                recording.activated(name, (result,) if type(result) is Tensor else result_tensors)
             if writes and (kwargs or len(args) > 1):
                 _note_numbers(recording, now, args, kwargs)
             elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:

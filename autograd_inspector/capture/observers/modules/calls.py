@@ -24,6 +24,7 @@ from autograd_inspector.capture.observers.modules.known import KnownModules, Pla
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
 from autograd_inspector.capture.observers.modules.switches import Switches
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -110,6 +111,18 @@ class Modules:
         self._stack.append((recording.call, module))
         recording.call = number
 
+    def returned(self, depth: int, result: Any) -> None:
+        """The call outside which so many are open has returned that."""
+        if len(self._stack) == depth + 1 and self.recording.active():
+            self._guard.run(self._measure, self._stack[depth][1], result)
+
+    def _measure(self, module: nn.Module, result: Any) -> None:
+        """Have it measured, where the module called no other and is more than one of torch's functions."""
+        recording = self.recording
+        call = recording.calls[recording.call]
+        if recording.vitals is not None and len(recording.calls) == call.id + 1 and _computes(module):
+            recording.vitals.returned(call, result)
+
     def called_as(self, module: nn.Module, name: str) -> None:
         """What the code that is about to call a module has for it, where no variable of a running frame holds it."""
         self._hints[id(module)] = name
@@ -161,6 +174,21 @@ class Modules:
         self.roots = {models[number]: root for number, root in self.roots.items()}
         for number, root in self.roots.items():
             root.number, root.predecessor = number, models.get(root.predecessor, -1)
+
+    def name_of(self, tensor: int) -> str:
+        """The name of a tensor in the first of its models, "" where none has it."""
+        names = next(iter(self.names.get(tensor, {}).values()), [])
+        return names[0] if names else ""
+
+    def label_of(self, root: int) -> str:
+        """The model of that number by its variable, else its class; of several alike the later ones have a number."""
+        known = self.roots.get(root)
+        if known is None:
+            return ""
+        label = known.variable or known.type
+        alike = [n for n, other in self.roots.items() if (other.variable or other.type) == label]
+        place = alike.index(root)
+        return f"{label} #{place + 1}" if place else label
 
     # --- names ---------------------------------------------------------------------------------------------------
 
@@ -284,6 +312,12 @@ class Modules:
         names = roots.setdefault(root, [])
         if name not in names:
             names.append(name)
+
+
+def _computes(module: nn.Module) -> bool:
+    """Whether it has parameters, or is the program's own; a module of torch's without any is one of its functions."""
+    own = any(parameter is not None for parameter in own_parameters(module).values())
+    return own or not type(module).__module__.startswith("torch.nn.")
 
 
 def _wrapper_prefix(root: nn.Module) -> str:

@@ -57,6 +57,8 @@ class ModuleCalls:
             if entered.whole is not None:
                 entered.whole.done(result)
                 entered.whole.end()
+            if self._recording.vitals is not None:
+                self._modules.returned(entered.depth, result)
             self._modules.leave(entered.depth)
         return result
 

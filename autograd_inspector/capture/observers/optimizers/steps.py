@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from msgspec.structs import replace
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -23,6 +24,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.vitals.memory import bytes_of
 from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
@@ -74,6 +76,8 @@ class Steps:
         step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
         if recording.values is not None:
             step.read_values()
+        if recording.vitals is not None:
+            recording.vitals.step_begins(self._with_gradient(step))
         self._note_accumulation(step.site, number, type(optimizer).__name__)
         left = self._still.get(number, 0)
         recording.watch = None
@@ -94,6 +98,8 @@ class Steps:
         step.closure = True
         if not step.inside:
             self._guard.run(step.take_gradients, len(self.recording.ops))
+            if self.recording.vitals is not None:
+                self.recording.vitals.closure_ended(self._with_gradient(step))
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
         if self.recording.here():
@@ -104,6 +110,9 @@ class Steps:
         if not isinstance(step, OpenStep):
             return
         self._leave_closure(step)
+        vitals = self.recording.vitals
+        if vitals is not None:
+            vitals.step_ends()
         self._record(step, "", type(optimizer).__name__, step.site)
         number = step.optimizer
         self._optimizers.look(optimizer, number)
@@ -111,7 +120,15 @@ class Steps:
         self.recording.optimizers[number] = replace(record, steps=record.steps + 1)
         self.recording.rank = rank_here(before=self.recording.rank)  # Programs destroy their process group at the end.
         if self.recording.on_step is not None:
-            self.recording.on_step(number, self.recording.steps[-1].op)
+            training_step = self.recording.on_step(number, self.recording.steps[-1].op)
+            if vitals is not None:
+                vitals.belongs(training_step, lambda: bytes_of(number, step.parameters, state_of(optimizer)))
+
+    def _with_gradient(self, step: OpenStep) -> list[tuple[int, Tensor]]:
+        number_of = self.recording.id_of
+        return [
+            (number_of(p), p) for p, given in zip(step.parameters, step.gradients, strict=True) if given is not None
+        ]
 
     def lost(self, step: OpenStep) -> None:
         """It never came back: the exception that left it is known to whoever closes the capture."""
