@@ -36,7 +36,7 @@ class AutogradInspector(Reported):
         self._steps.start(accelerator.project_dir or ".", main=accelerator.is_main_process)
         self._count = 0
         self._under_way = False
-        weakref.finalize(self, self._steps.drop)
+        weakref.finalize(self, self._steps.finish)
 
     @contextmanager
     def accumulate(self, *models: Any) -> Iterator[None]:
@@ -59,9 +59,9 @@ class AutogradInspector(Reported):
             self._steps.end()
 
     def close(self) -> None:
-        """End a step that is under way, without a report."""
+        """End a step that is under way, without a report, and write the vitals of the run."""
         self._under_way = False
-        self._steps.drop()
+        self._steps.finish()
 
 
 class _Trackers:

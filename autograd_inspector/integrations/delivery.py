@@ -10,6 +10,7 @@ from typing import Any
 
 from autograd_inspector.api.destinations import own_file, rank_of
 from autograd_inspector.api.report import Report
+from autograd_inspector.integrations.vitals_files import scalars_of
 from autograd_inspector.model.finding import SEVERITIES
 from autograd_inspector.views.summary import brief, headline
 from autograd_inspector.views.whole import write_whole
@@ -43,8 +44,10 @@ def said_of(step: int, report: Report) -> str:
 
 
 def counts_of(report: Report) -> dict[str, float]:
-    """Findings by severity, as numbers that any tracker draws over the steps."""
-    return {f"{TAG}/{severity}": float(sum(f.severity == severity for f in report.findings)) for severity in SEVERITIES}
+    """Findings by severity, and the last step's vitals, as numbers that any tracker draws over the steps."""
+    counts = {severity: sum(finding.severity == severity for finding in report.findings) for severity in SEVERITIES}
+    found = {f"{TAG}/{severity}": float(count) for severity, count in counts.items()}
+    return found | scalars_of(report.vitals, TAG)
 
 
 def add_text(writers: Iterable[Any], text: str, step: int) -> None:

@@ -73,6 +73,7 @@ class AutogradInspectorCallback(Reported, Callback):
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
         """Nothing stays open."""
         self._drop()
+        self._steps.finish()
 
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Also where Lightning ends a run without calling any other hook."""

@@ -20,8 +20,12 @@ class Options(TypedDict, total=False):
     tensors are. Where that is too much, False captures only the chosen.
     ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
     those where something is new: see :class:`.WithinBudget`. ``failing`` is False then.
-    ``values``, ``ignore``: as in ``inspect()``. ``directory``: where the reports go, by default a folder beside the
-    trainer's own logs; ``formats``: any of "html", "json", "txt", or () for no file.
+    ``values``, ``ignore``: as in ``inspect()``.
+    ``vitals``: each captured step (with ``failing`` all, else the chosen ones) adds its gradient norms, updates,
+    activations and memory to one record of the run. It is in ``callback.vitals`` and in the reports, the last step's
+    figures go to the trainer's loggers, and at the end of the run three CSV tables are written into ``directory``.
+    ``directory``: where the reports go, by default a folder beside the trainer's own logs; ``formats``: any of "html",
+    "json", "txt", or () for no file.
     ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
     and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
     """
@@ -31,6 +35,7 @@ class Options(TypedDict, total=False):
     budget: float
     failing: bool
     values: bool
+    vitals: bool
     ignore: tuple[str, ...] | list[str]
     directory: str | os.PathLike[str] | None
     formats: tuple[str, ...] | list[str]

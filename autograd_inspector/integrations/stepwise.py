@@ -17,10 +17,14 @@ from autograd_inspector.capture.observers.optimizers.placement import unwrapped
 from autograd_inspector.capture.session import Session, current
 from autograd_inspector.capture.undisturbed.holding import by
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
+from autograd_inspector.capture.vitals.collector import Vitals as Collector
+from autograd_inspector.capture.vitals.freezing import frozen
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
 from autograd_inspector.integrations.options import Options, captures_each, check_options, schedule_of
+from autograd_inspector.integrations.vitals_files import write_tables
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
+from autograd_inspector.model.vitals import Vitals
 
 Log = Callable[[int, Report, str], None]
 """Told the step, its report and the report in a few lines: puts them where the trainer logs."""
@@ -52,6 +56,7 @@ class Stepwise:
         self._aside = False
         """On a rank that speaks only of a failure that it can explain."""
         self._folder = Path()
+        self._vitals: Collector | None = None
 
     def start(self, folder: str | os.PathLike[str], *, main: bool) -> None:
         """A run begins; ``main``: on rank 0."""
@@ -60,6 +65,18 @@ class Stepwise:
         self._off = False
         self._aside = not (main or self._options.get("all_ranks", False))
         self._folder = Path(self._options.get("directory") or Path(folder) / "autograd-inspector")
+        self._vitals = Collector() if self._options.get("vitals", False) else None
+
+    def finish(self) -> None:
+        """The run is over: nothing stays open, and the vitals are written."""
+        self.drop()
+        if self._vitals is not None:
+            self._guarded(write_tables, self.vitals, self._folder)
+
+    @property
+    def vitals(self) -> Vitals:
+        """The statistics of the run so far."""
+        return Vitals() if self._vitals is None else frozen(self._vitals)
 
     def begin(self, step: int, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
         """That step begins."""
@@ -120,7 +137,10 @@ class Stepwise:
         if current() is not None:
             self.stop("training runs inside a capture that is open already, which sees all of it")
             return
-        session = self._session = Session(values=self._options.get("values", False), yields=True)
+        if self._vitals is not None:
+            self._vitals.before, self._vitals.one_step = self._open - 1, True
+        values = self._options.get("values", False)
+        session = self._session = Session(values=values, yields=True, vitals=self._vitals)
         session.start(held=by(self))
         inner = map(unwrapped, optimizers)
         session.introduce(models, [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)])
@@ -143,6 +163,8 @@ class Stepwise:
 
     def _abandon(self, session: Session) -> None:
         try:
+            if self._vitals is not None:
+                self._vitals.finish((), ran=False, saved=())
             session.abandon()
         except Exception as failure:
             if not is_interrupt(failure):
@@ -172,3 +194,8 @@ class Reported:
     def step(self) -> int:
         """The step of the last report."""
         return self._steps.step
+
+    @property
+    def vitals(self) -> Vitals:
+        """Statistics over the steps captured so far; empty without ``vitals=True``."""
+        return self._steps.vitals

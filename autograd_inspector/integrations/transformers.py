@@ -70,7 +70,7 @@ class AutogradInspectorCallback(Reported, TrainerCallback):
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Nothing stays open."""
-        self._steps.drop()
+        self._steps.finish()
         self._restore()
         if not self._watched:
             self._trainer = None

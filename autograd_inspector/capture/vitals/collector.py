@@ -47,6 +47,8 @@ class Vitals:
         self.scales = Scales()
         self.before = 0
         """Steps of the run before the present capture began."""
+        self.one_step = False
+        """Each capture is one step, whatever the optimizers do in it."""
         self.saved: dict[int, int] = {}
         """Step that is kept -> the bytes that its graphs saved for backward."""
         self.failed = False
@@ -100,7 +102,7 @@ class Vitals:
 
     def belongs(self, step: int, held: Callable[[], Bytes]) -> None:
         """The optimizer's step was part of that training step of the capture, counted from 1."""
-        self._safely(self._belongs, self.before + step, held)
+        self._safely(self._belongs, self.before + (1 if self.one_step else step), held)
 
     def settle(self, tensors: Mapping[int, int]) -> None:
         """The capture's tensors have other numbers now."""

@@ -10,7 +10,7 @@ from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.vitals import LossScale, MemoryVitals, ModuleVitals, ParameterVitals, Vitals
 
 
-def frozen(collector: Collector, tensors: Sequence[TensorRecord]) -> Vitals:
+def frozen(collector: Collector, tensors: Sequence[TensorRecord] = ()) -> Vitals:
     """What it has kept, of all captures that it went through; ``tensors`` are those of the present one."""
     for row in collector.weights.rows:
         record = tensors[row.tensor] if 0 <= row.tensor < len(tensors) else None
