@@ -17,6 +17,7 @@ GROUPS = {
     "AG4": "Optimizers and their state",
     "AG5": "The graph's life",
     "AG6": "Several ranks",
+    "AG7": "Statistics over the steps",
 }
 """First letters of a code -> what these rules are about."""
 

@@ -1,0 +1,1 @@
+"""Questions that are asked of the statistics over the steps."""

@@ -1,0 +1,98 @@
+"""AG701: gradients that vanish, or explode, from layer to layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.vitals.depth import Layer, Trend, trend_of
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.values import SATURATING
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Gradients that shrink or grow ten thousandfold from the last layer to the first. Needs `values=True`.
+
+    Why it matters
+        Backward multiplies the gradient by each layer's derivative. Where these are small the first layers get next to
+        nothing and stay as they were initialized; where they are large the first layers get steps that destroy them. A
+        sigmoid's derivative is at most a quarter: six of them leave a four-thousandth.
+
+    Example
+        ::
+
+            layers = [part for _ in range(8) for part in (nn.Linear(4, 4), nn.Sigmoid())]
+            deep = nn.Sequential(*layers, nn.Linear(4, 1))
+            deep(x).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            layers = [part for _ in range(8) for part in (nn.Linear(4, 4), nn.LayerNorm(4), nn.SiLU())]
+            deep = nn.Sequential(*layers, nn.Linear(4, 1))
+            deep(x).pow(2).mean().backward()
+
+    References
+        Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010; Pascanu,
+        Mikolov and Bengio, "On the difficulty of training recurrent neural networks", 2013; torch.nn.init.
+    """
+    trend = trend_of(analysis.capture)
+    if trend is not None:
+        yield _problem(analysis, trend)
+
+
+def _problem(analysis: Analysis, trend: Trend) -> Problem:
+    first, last = trend.layers[0], trend.layers[-1]
+    flat = _flat_between(analysis, first, last)
+    what = "shrinks" if trend.vanishes else "grows"
+    per_layer = trend.factor ** (1 / (len(trend.layers) - 1))
+    names = name_of(analysis, first.vitals.tensor), name_of(analysis, last.vitals.tensor)
+    norms = first.vitals.gradient.values[0] or 0.0, last.vitals.gradient.values[0] or 0.0
+    because = f": `{flat[0].name}` runs {len(flat)} times on the way" if flat and trend.vanishes else ""
+    return Problem(
+        "warning",
+        f"the gradient {what} on its way back, by a factor of {per_layer:.2g} a layer: its norm is {norms[1]:.2g} at "
+        f"{names[1]} and {norms[0]:.2g} at {names[0]}{because}",
+        _fix(trend, flat),
+        dedupe_locations(
+            [
+                *(place for op in flat[:1] for place in analysis.user_frames(op.site, "applied here")),
+                *analysis.user_frames(first.op.site, "first layer"),
+                *analysis.user_frames(last.op.site, "last layer"),
+            ]
+        ),
+        names,
+        (
+            f"In step {trend.step:,} the gradient norms over {len(trend.layers)} weights, first to last, are "
+            f"{', '.join(f'{layer.vitals.gradient.values[0] or 0.0:.1g}' for layer in trend.layers)}.",
+            f"{trend.steps:.0%} of the steps that were kept show it.",
+        ),
+        (*(op.index for op in flat[:1]), first.op.index),
+    )
+
+
+def _fix(trend: Trend, flat: tuple[Op, ...]) -> str:
+    if not trend.vanishes:
+        return (
+            "Initialize the weights for the depth of the network (`torch.nn.init.kaiming_normal_`), normalize between "
+            "the layers (`nn.LayerNorm`), or add residual connections."
+        )
+    instead = f"Put `relu`, `gelu` or `silu` in place of the hidden `{flat[0].name}`, n" if flat else "N"
+    return f"{instead}ormalize between the layers (`nn.LayerNorm`), or add residual connections."
+
+
+def _flat_between(analysis: Analysis, first: Layer, last: Layer) -> tuple[Op, ...]:
+    """The saturating functions between the two, of the kind that occurs most."""
+    ops = [
+        op
+        for op in analysis.capture.ops[first.op.index : last.op.index]
+        if op.name in SATURATING and not op.name.startswith("relu") and op.last_seq > op.first_seq
+    ]
+    kinds: dict[str, list[Op]] = {}
+    for op in ops:
+        kinds.setdefault(op.name, []).append(op)
+    most = max(kinds, key=lambda name: len(kinds[name]), default="")
+    return tuple(kinds.get(most, ()))

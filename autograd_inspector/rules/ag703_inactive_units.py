@@ -1,0 +1,77 @@
+"""AG703: units that are never active, and functions that are flat where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.vitals.activity import dead_rows, saturated_rows
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.vitals import ModuleVitals
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Hidden units that are 0 in every step, or sigmoids and tanhs at their flat ends. Needs `values=True`.
+
+    Why it matters
+        The derivative is 0 there, or next to it: what lies before such a unit gets no gradient through it, so that it
+        cannot come back. A step that was too large, a bias far below 0, or inputs that are not normalized do that.
+
+    Example
+        ::
+
+            model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+            nn.init.constant_(model[0].bias, -20.0)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for _ in range(24):
+                optimizer.zero_grad()
+                model(torch.randn(32, 4)).pow(2).mean().backward()
+                optimizer.step()
+
+    Fix
+        ::
+
+            model = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for _ in range(24):
+                optimizer.zero_grad()
+                model(torch.randn(32, 4)).pow(2).mean().backward()
+                optimizer.step()
+
+    References
+        Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010; Maas,
+        Hannun and Ng, "Rectifier Nonlinearities Improve Neural Network Acoustic Models", 2013.
+    """
+    vitals = analysis.capture.vitals
+    for row in dead_rows(vitals):
+        yield _dead(analysis, row)
+    for row in saturated_rows(vitals):
+        yield _saturated(analysis, row)
+
+
+def _dead(analysis: Analysis, row: ModuleVitals) -> Problem:
+    return Problem(
+        "warning",
+        f"{row.never:,} of {row.units:,} units of {_called(row)} are 0 for every input of all "
+        f"{len(row.dead.measured):,} steps that were kept: no gradient passes through them",
+        "Look at the learning rate, the bias and the scale of what comes in; `leaky_relu` and `gelu` keep a gradient "
+        "below 0.",
+        analysis.user_frames(row.site, "applied here"),
+        (_called(row),),
+    )
+
+
+def _saturated(analysis: Analysis, row: ModuleVitals) -> Problem:
+    share = row.saturated.last or 0.0
+    return Problem(
+        "warning",
+        f"{share:.0%} of what {_called(row)} returns is at the flat ends of its range, where its derivative is below a "
+        "hundredth of the largest: next to no gradient passes through it",
+        "Scale down or normalize what comes in (`nn.LayerNorm`), or use a smaller learning rate.",
+        analysis.user_frames(row.site, "applied here"),
+        (_called(row),),
+    )
+
+
+def _called(row: ModuleVitals) -> str:
+    return f"{row.path} ({row.op or row.type})" if row.path else f"`{row.op or row.type}`"
