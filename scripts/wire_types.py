@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import types
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import fields
@@ -105,10 +105,11 @@ def _type(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " | ".join(f'"{value}"' for value in get_args(kind))
     if get_origin(kind) is tuple:
-        return f"{_type(get_args(kind)[0])}[]"
+        entry = _type(get_args(kind)[0])
+        return f"({entry})[]" if " | " in entry else f"{entry}[]"
     if get_origin(kind) is dict:
         return f"Record<string, {_type(get_args(kind)[1])}>"
-    if get_origin(kind) is types.UnionType:
+    if get_origin(kind) in {types.UnionType, Union}:
         return " | ".join(map(_type, get_args(kind)))
     return _PLAIN.get(kind) or str(kind.__name__)
 

@@ -77,8 +77,8 @@ def _problem(analysis: Analysis, trend: Trend) -> Problem:
 def _fix(trend: Trend, flat: tuple[Op, ...]) -> str:
     if not trend.vanishes:
         return (
-            "Initialize the weights for the depth of the network (`torch.nn.init.kaiming_normal_`), normalize between "
-            "the layers (`nn.LayerNorm`), or add residual connections."
+            "Initialize the weights for the depth of the network (`torch.nn.init.xavier_normal_`), or normalize between "
+            "the layers (`nn.LayerNorm`)."
         )
     instead = f"Put `relu`, `gelu` or `silu` in place of the hidden `{flat[0].name}`, n" if flat else "N"
     return f"{instead}ormalize between the layers (`nn.LayerNorm`), or add residual connections."

@@ -67,7 +67,7 @@ def _saturated(analysis: Analysis, row: ModuleVitals) -> Problem:
         "warning",
         f"{share:.0%} of what {_called(row)} returns is at the flat ends of its range, where its derivative is below a "
         "hundredth of the largest: next to no gradient passes through it",
-        "Scale down or normalize what comes in (`nn.LayerNorm`), or use a smaller learning rate.",
+        "Scale down or normalize what comes in (`nn.LayerNorm`).",
         analysis.user_frames(row.site, "applied here"),
         (_called(row),),
     )

@@ -304,7 +304,7 @@ export interface Steps {
 export interface VitalsRow {
   label: string;
   path: string;
-  values: Union[];
+  values: (number | "nan" | "inf" | "-inf" | null)[];
   peak: number | null;
   peak_step: number;
 }
@@ -320,7 +320,7 @@ export interface Quantity {
 /** Bytes of one kind in each step that is kept; null: not measured. */
 export interface MemoryLine {
   label: string;
-  values: number | null[];
+  values: (number | null)[];
 }
 
 /** Statistics over the training steps. `steps`: the numbers of those that are kept, of `seen` in all. */
@@ -330,7 +330,7 @@ export interface Vitals {
   quantities: Quantity[];
   memory: MemoryLine[];
   updates: number[];
-  scale: Union[];
+  scale: (number | "nan" | "inf" | "-inf")[];
 }
 
 /** A loss, `said` with how often its gradient was added; `site`: where backward() was called on it. */

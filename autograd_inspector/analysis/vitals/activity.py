@@ -8,7 +8,7 @@ from autograd_inspector.model.vitals import ModuleVitals, Vitals
 
 DEAD = 0.5
 """Share of a layer's units."""
-_STEPS = 20
+_STEPS = 16
 """Batches in which a unit is never active: fewer may not show what it is there for."""
 SATURATED = 0.9
 _LAST = 5

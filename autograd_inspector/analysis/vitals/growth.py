@@ -16,7 +16,7 @@ _LASTS = 0.1
 """Of its largest value the norm has so much at the end, else it was a spike."""
 LARGE = 0.3
 """Updates of about a thousandth of the weights are usual; of a third, a few steps replace what was learned."""
-_STEPS = 20
+_STEPS = 16
 _LAST = 10
 
 
