@@ -26,7 +26,13 @@ SPELLED = PACKAGE / "model" / "torch_names.py"
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if HOME not in path.parents and path != SPELLED]
 PRIVATE = re.compile(r"_[A-Za-z]\w*")
 
-OTHERS = {"_repr_mimebundle_": "IPython", "_value_": "enum", "_optimizers": "accelerate", "_attributes": "ast"}
+OTHERS = {
+    "_repr_mimebundle_": "IPython",
+    "_value_": "enum",
+    "_optimizers": "accelerate",
+    "_attributes": "ast",
+    "_actions": "argparse",
+}
 """Private attributes of objects of other libraries."""
 
 

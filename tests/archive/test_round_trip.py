@@ -205,4 +205,4 @@ def test_encoding_looks_only_through_what_can_hold_a_fraction(monkeypatch):
     fractional = archive._fractional
     monkeypatch.setattr(archive, "_fractional", lambda kind: seen.append(kind.__name__) or fractional(kind))
     encode(report("folded"))
-    assert set(seen) == {"Report", "Capture", "GradRead", "Step"}
+    assert set(seen) == {"Report", "Capture", "GradRead", "Step", "Vitals", "LossScale"}

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograd_inspector.capture.torch_private.resolving import own_entry, private
+from autograd_inspector.capture.torch_private.resolving import private
 
 
 def _one_by_one(tensors: Sequence[Tensor], order: float, *, dtype: torch.dtype) -> list[Tensor]:
@@ -33,9 +33,10 @@ def norms(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [found[place] for place in range(len(tensors))]
 
 
-scale_of = own_entry(
-    "torch.amp:GradScaler._scale",
+scale_of: Any = private(
+    "torch.amp:GradScaler._get_scale_async",
     "the loss scale, which get_scale() would wait for the device to tell",
     instead=lambda _: None,
+    without="the loss scale is not among the vitals",
 )
 """The tensor that holds a GradScaler's scale, None before the first loss is scaled."""
