@@ -20,7 +20,7 @@ TARGET = ROOT / "labextension" / "tests" / "fixtures"
 
 def main() -> None:
     """Some as JSON alone, one in short, one packed into a buffer; and how a notebook file keeps two of them."""
-    for program in (programs.broken, programs.detached, programs.attached):
+    for program in (programs.broken, programs.detached, programs.attached, programs.vitals):
         text, _ = encoding.encoded(program())
         _write(program.__name__, {"text": text, "buffer": ""})
     notebook_file.WHOLE = 0

@@ -7,8 +7,9 @@ import broken from "./fixtures/broken.json";
 import detached from "./fixtures/detached.json";
 import packed from "./fixtures/packed.json";
 import short from "./fixtures/short.json";
+import vitals from "./fixtures/vitals.json";
 
-const CAPTURES = { attached, broken, detached, packed, short };
+const CAPTURES = { attached, broken, detached, packed, short, vitals };
 export type Name = keyof typeof CAPTURES;
 
 export function payload(name: Name): { text: string; buffer: DataView } {

@@ -68,3 +68,21 @@ def deep(blocks: int = 12, width: int = 4) -> Report:
         net(torch.ones(3, width)).sum().backward()
         optimizer.step()
     return inspection.report
+
+
+def vitals() -> Report:
+    """Trains for 12 steps with values read: one layer is dead, and the last loss is NaN."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
+    with torch.no_grad():
+        net[2].bias.fill_(-100.0)
+    optimizer = torch.optim.AdamW(net.parameters())
+    with autograd_inspector.inspect(values=True) as inspection:
+        for step in range(12):
+            loss = net(torch.randn(3, 4)).square().mean()
+            if step == 11:
+                loss = loss * float("nan")
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return inspection.report

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from autograd_inspector.model.vitals import Extreme, Figure, ParameterVitals, Vitals
 
@@ -13,8 +13,9 @@ from autograd_inspector.model.vitals import Extreme, Figure, ParameterVitals, Vi
 class VitalsRow(Struct, frozen=True):
     """One module in each step; None where nothing was measured, NaN where the values were not finite.
 
-    ``path``: of the module in the graph. ``peak`` is the largest value of all steps, kept or not, and ``peak_step`` its
-    step; None where there is none. Of a step that is not kept a module's value is not known, only its parameters' are.
+    ``path``: of the module in the graph, and of a parameter of the model itself its name. ``peak`` is the largest value
+    of all steps, kept or not, and ``peak_step`` its step; None where there is none. Of a step that is not kept a
+    module's value is not known, only its parameters' are.
     """
 
     label: str
@@ -33,9 +34,27 @@ class Quantity(Struct, frozen=True):
     logarithmic: bool = False
 
 
-def quantities_of(vitals: Vitals) -> tuple[Quantity, ...]:
-    """Those of which anything was measured, gradients first."""
-    return tuple(quantity for quantity in _quantities(vitals) if quantity.rows)
+def quantities_of(vitals: Vitals, models: Sequence[str] = ()) -> tuple[Quantity, ...]:
+    """Those of which anything was measured, gradients first.
+
+    ``models``: the names of the capture's models. A single one stands before its modules, as in the graph.
+    """
+    model = models[0] if len(models) == 1 else ""
+    return tuple(_within(model, quantity) for quantity in _quantities(vitals) if quantity.rows)
+
+
+def _within(model: str, quantity: Quantity) -> Quantity:
+    if not model:
+        return quantity
+    rows = (
+        structs.replace(
+            row,
+            label=f"{model}.{row.label}" if row.path else f"{model} {row.label}",
+            path=f"{model}.{row.path}" if row.path else model,
+        )
+        for row in quantity.rows
+    )
+    return structs.replace(quantity, rows=tuple(rows))
 
 
 def _quantities(vitals: Vitals) -> Iterator[Quantity]:
@@ -105,7 +124,9 @@ def _combined(
         for place in range(len(figures[0][1].values)):
             here = [(p, v, place) for p, figure in figures if (v := figure.values[place]) is not None]
             values.append(combine(here) if here else None)
-        yield _row(steps, path, path, Figure(tuple(values)), (figure for _, figure in figures))
+        # A norm is no smaller than that of a member; of a ratio or a share of all, a member's tells nothing.
+        members = [figure for _, figure in figures] if combine is _root or len(figures) == 1 else []
+        yield _row(steps, path, path, Figure(tuple(values)), members)
 
 
 def _row(steps: tuple[int, ...], label: str, path: str, figure: Figure, members: Iterable[Figure] = ()) -> VitalsRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from autograd_inspector.model.vitals import MemoryVitals, Vitals
 from autograd_inspector.views import wire
@@ -13,13 +13,13 @@ from autograd_inspector.views.tables.columns import legible
 MEMORY = ("parameters", "gradients", "state", "saved", "peak")
 
 
-def wired_vitals(vitals: Vitals) -> wire.Vitals | None:
+def wired_vitals(vitals: Vitals, models: Sequence[str]) -> wire.Vitals | None:
     """A table a quantity; None where nothing was collected."""
     if not vitals:
         return None
     quantities = [
         wire.Quantity(quantity.key, quantity.title, quantity.logarithmic, tuple(map(_row, quantity.rows)))
-        for quantity in quantities_of(vitals)
+        for quantity in quantities_of(vitals, models)
     ]
     return wire.Vitals(
         vitals.steps,

@@ -24,7 +24,7 @@ _ZERO, _BAD, _NOTHING = "_", "!", " "
 def vitals_section(report: ReportData) -> Iterator[RenderableType]:
     """What differs most from its neighbours, or changed most."""
     vitals = report.vitals
-    quantities = quantities_of(vitals)
+    quantities = quantities_of(vitals, report.capture.models)
     if not quantities:
         return
     ranked = sorted(

@@ -1,6 +1,7 @@
 /** The wire's text and buffer -> tables of plain numbers. Whatever is wrong with them is said in one line. */
 
 import { type Column, type Packed, TABLES, WIRE, type Wire } from "../wire";
+import { areVitals } from "./vitals/valid";
 
 export type Ints = ArrayLike<number>;
 type Decoded<T> = { readonly [K in keyof T]: Ints };
@@ -39,6 +40,7 @@ export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
   if (!(wire.strings as unknown[]).every((text) => typeof text === "string")) damaged("strings");
   if (!(wire.findings as unknown[]).every(isStory)) damaged("findings");
   if (wire.steps && !isSteps(wire.steps)) damaged("steps");
+  if (wire.vitals && !areVitals(wire.vitals)) damaged("vitals");
   const data = tables as unknown as Data;
   check(data);
   return data;

@@ -6,6 +6,7 @@ export type Origin =
   | "findings"
   | "timeline"
   | "optimizer"
+  | "vitals"
   | "compare"
   | "kernel"
   /** What is shown when nobody has chosen anything yet. */

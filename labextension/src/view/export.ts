@@ -3,32 +3,37 @@
 import { button, el } from "./dom";
 import { menu } from "./menu";
 
-export type Format = "svg" | "png" | "dot" | "json" | "html";
-const TYPES: Record<Format, string> = {
+/** Formats that are text, and not the picture. */
+export type TextFormat = "dot" | "json" | "html" | "csv";
+type Format<Text extends TextFormat> = "svg" | "png" | Text;
+const TYPES: Record<Format<TextFormat>, string> = {
   svg: "image/svg+xml",
   png: "image/png",
   dot: "text/vnd.graphviz",
   json: "application/json",
   html: "text/html",
+  csv: "text/csv",
 };
 
-export interface Exports {
+export interface Exports<Text extends TextFormat> {
+  /** Of the file, without its ending. */
+  name: string;
   /** The picture as it stands. */
   svg(): string;
-  /** What only Python makes; null where there is no Python to ask. */
-  ask: ((format: "dot" | "json" | "html") => Promise<string>) | null;
+  texts: readonly Text[];
+  text(format: Text): Promise<string>;
   announce(text: string): void;
 }
 
-export function exportMenu(exports: Exports): HTMLElement {
-  const formats: Format[] = exports.ask ? ["svg", "png", "dot", "json", "html"] : ["svg", "png"];
+export function exportMenu<Text extends TextFormat>(exports: Exports<Text>): HTMLElement {
+  const formats: Format<Text>[] = ["svg", "png", ...exports.texts];
   const items = formats.map((format) => button(format.toUpperCase(), () => take(format)));
   const opened = menu("Export", "", ...items);
-  async function take(format: Format): Promise<void> {
+  async function take(format: Format<Text>): Promise<void> {
     opened.open = false;
     try {
-      save(await made(format, exports), `autograd.${format}`);
-      exports.announce(`exported autograd.${format}`);
+      save(await made(format, exports), `${exports.name}.${format}`);
+      exports.announce(`exported ${exports.name}.${format}`);
     } catch (error) {
       exports.announce(`no ${format.toUpperCase()}: ${(error as Error).message}`);
     }
@@ -36,10 +41,13 @@ export function exportMenu(exports: Exports): HTMLElement {
   return opened;
 }
 
-async function made(format: Format, exports: Exports): Promise<Blob> {
+async function made<Text extends TextFormat>(
+  format: Format<Text>,
+  exports: Exports<Text>,
+): Promise<Blob> {
   if (format === "svg") return new Blob([exports.svg()], { type: TYPES.svg });
   if (format === "png") return png(exports.svg());
-  return new Blob([await exports.ask!(format)], { type: TYPES[format] });
+  return new Blob([await exports.text(format)], { type: TYPES[format] });
 }
 
 /** Draws the SVG on a canvas, twice as large as on the page, at most 8,000 pixels wide. */

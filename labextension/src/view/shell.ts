@@ -11,7 +11,7 @@ import { compare } from "./compare";
 import { type Context, label, type TabName } from "./context";
 import { details } from "./details";
 import { el } from "./dom";
-import { type Exports, exportMenu } from "./export";
+import { exportMenu } from "./export";
 import { findings } from "./findings";
 import { header } from "./header";
 import { trapFocusKeys } from "./keyboard";
@@ -22,6 +22,7 @@ import { Tabs } from "./tabs";
 import { followTheme } from "./theme";
 import { timeline } from "./timeline";
 import { toolbar } from "./toolbar";
+import { vitals } from "./vitals";
 
 export interface Other {
   capture: Capture;
@@ -33,7 +34,8 @@ export interface ShellOptions {
   other: Other | null;
   /** Why there is no other although one was given. */
   refused?: string;
-  ask: Exports["ask"];
+  /** What only Python makes; null where there is no Python to ask. */
+  ask: ((format: "dot" | "json" | "html") => Promise<string>) | null;
   reveal?: Reveal;
   edits?: Edits;
 }
@@ -99,9 +101,12 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     view = made;
     const { cell, torch, headline } = capture.data.head;
     const heading = [cell || "autograd", `torch ${torch}`, headline];
+    const { ask } = options;
     const menu = exportMenu({
+      name: "autograd",
       svg: () => made.svg(...heading),
-      ask: options.ask,
+      texts: ask ? ["dot", "json", "html"] : [],
+      text: (format) => ask!(format),
       announce: context.announce,
     });
     tools.append(toolbar(context, made, menu));
@@ -110,6 +115,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     return whole;
   }
 
+  const { vitals: figures } = capture.data;
   const mismatches = () => placementRows(capture).filter((row) => row.problems.length).length;
   const tabs = new Tabs<TabName>(
     [
@@ -117,6 +123,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
       { name: "Timeline", make: () => timeline(context) },
       { name: "Optimizer", badge: mismatches(), make: () => optimizer(context) },
+      ...(figures ? [{ name: "Vitals" as const, make: () => vitals(context, figures) }] : []),
       {
         name: "Compare",
         make: () =>

@@ -1,0 +1,45 @@
+/** Whether what a wire holds as vitals can be drawn. */
+
+const WORDS: unknown[] = ["nan", "inf", "-inf"];
+
+export function areVitals(value: unknown): boolean {
+  const { steps, seen, quantities, memory, updates, scale } = fields(value);
+  if (!numbers(steps) || !Number.isFinite(seen) || !numbers(updates)) return false;
+  const columns = (values: unknown, length: number) =>
+    Array.isArray(values) && values.length === length && values.every(isCell);
+  return (
+    columns(scale, updates.length) &&
+    rows(memory, ({ label, values }) => isText(label) && columns(values, steps.length)) &&
+    rows(
+      quantities,
+      ({ key, title, rows: own }) =>
+        isText(key) &&
+        isText(title) &&
+        rows(
+          own,
+          ({ label, path, values }) =>
+            isText(label) && isText(path) && columns(values, steps.length),
+        ),
+    )
+  );
+}
+
+function rows(value: unknown, fits: (row: Record<string, unknown>) => boolean): boolean {
+  return Array.isArray(value) && value.every((row) => fits(fields(row)));
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function numbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every(Number.isFinite);
+}
+
+function isCell(value: unknown): boolean {
+  return value === null || Number.isFinite(value) || WORDS.includes(value);
+}

@@ -1,0 +1,19 @@
+/** What the shades mean. */
+
+import { type Scale, STEPS, said } from "../../model/vitals/scale";
+import { el } from "../dom";
+
+export function legend(scale: Scale): HTMLElement {
+  const steps = Array.from({ length: STEPS }, (_, n) => el("i", { class: `agi-shade-${n}` }));
+  const kind = (shade: "zero" | "nonfinite", text: string) =>
+    scale.has.has(shade) && el("span", {}, el("i", { class: `agi-shade-${shade}` }), text);
+  return el(
+    "div",
+    { class: "agi-scale" },
+    el("span", {}, said(scale.low)),
+    el("span", { class: "agi-scale-steps", "aria-hidden": "true" }, ...steps),
+    el("span", {}, said(scale.high), scale.logarithmic && " (logarithmic)"),
+    kind("zero", "exactly 0"),
+    kind("nonfinite", "NaN or infinity"),
+  );
+}

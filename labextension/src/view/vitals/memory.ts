@@ -1,0 +1,90 @@
+/** Bytes over the steps: what is held at the end of a step stacked, the peak as a line. */
+
+import { size } from "../../model/shown";
+import type { MemoryLine, Vitals } from "../../wire";
+import { el } from "../dom";
+import { svg } from "./svg";
+
+const HEIGHT = 64;
+
+export interface Memory {
+  host: HTMLElement;
+  /** Say the bytes of a column. */
+  at(column: number): void;
+}
+
+/** Nothing where no memory was measured. */
+export function memory({ memory: lines, steps }: Vitals): Memory | null {
+  if (!lines.length) return null;
+  const stacked = lines.filter(({ label }) => label !== "peak");
+  const peak = lines.find(({ label }) => label === "peak");
+  const values = lines.map(() => el("span", {}));
+  const key = lines.map(({ label }, n) =>
+    el("li", {}, values[n]!, el("i", { class: `agi-meter agi-${label}`, "aria-hidden": "true" })),
+  );
+  const title = el("h4", {}, "Memory");
+  const most = Math.max(1, ...sums(stacked, steps.length), ...(peak?.values ?? []).map(Number));
+  const host = el(
+    "div",
+    { class: "agi-memory" },
+    el("div", { class: "agi-memory-key" }, title, el("ul", {}, ...key)),
+    plot(stacked, peak, steps.length, most),
+    el("span", { class: "agi-memory-most" }, size(most)),
+  );
+  return {
+    host,
+    at: (column) => {
+      host.style.setProperty("--agi-memory-at", `${(100 * (column + 0.5)) / steps.length}%`);
+      title.textContent = `Memory in step ${steps[column]!.toLocaleString("en")}`;
+      lines.forEach(({ label, values: bytes }, n) => {
+        const here = bytes[column] ?? null;
+        values[n]!.textContent = `${label} ${here === null ? "not measured" : size(here)}`;
+      });
+    },
+  };
+}
+
+function sums(lines: MemoryLine[], count: number): number[] {
+  return Array.from({ length: count }, (_, n) =>
+    lines.reduce((sum, line) => sum + (line.values[n] ?? 0), 0),
+  );
+}
+
+/** A column a step; what is first in the list is at the bottom. */
+function plot(
+  stacked: MemoryLine[],
+  peak: MemoryLine | undefined,
+  count: number,
+  most: number,
+): HTMLElement {
+  const largest = size(Math.max(...sums(stacked, count)));
+  const drawn = svg("svg", {
+    viewBox: `0 0 ${count} ${HEIGHT}`,
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": `Memory over the steps: ${largest} at most${peak ? `, peak ${size(most)}` : ""}`,
+  });
+  const up = (bytes: number) => (HEIGHT * bytes) / most;
+  const floor = new Array<number>(count).fill(0);
+  for (const { label, values } of stacked) {
+    let path = "";
+    values.forEach((bytes, n) => {
+      const height = up(bytes ?? 0);
+      if (height > 0) path += `M${n} ${num(HEIGHT - floor[n]!)}v${num(-height)}h1v${num(height)}z`;
+      floor[n]! += height;
+    });
+    drawn.append(svg("path", { class: `agi-area agi-${label}`, d: path }));
+  }
+  if (peak) drawn.append(svg("path", { class: "agi-peak", d: line(peak.values, up) }));
+  return el("div", { class: "agi-memory-plot" }, drawn, count > 1 && el("i", {}));
+}
+
+function line(values: readonly (number | null)[], up: (bytes: number) => number): string {
+  return values
+    .map((bytes, n) => (bytes === null ? "" : `M${n} ${num(HEIGHT - up(bytes))}h1`))
+    .join("");
+}
+
+function num(value: number): number {
+  return Number(value.toFixed(2));
+}
