@@ -7,8 +7,10 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.analysis.gradients.origins import GradientOrigin, gradient_origins
+from autograd_inspector.analysis.memory.checkpointing import checkpoint_savings
 from autograd_inspector.analysis.merged_graph.merge import graph_of
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.checkpoint_saving import CheckpointSaving
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.model.placement import Placement
@@ -40,6 +42,14 @@ class ReportData(Struct, frozen=True, dict=True):
     def gradient_origins(self) -> dict[int, GradientOrigin]:
         """Parameter -> which losses the gradient came from that it was last stepped with."""
         return gradient_origins(self.capture)
+
+    @cached_property
+    def checkpoint_savings(self) -> tuple[CheckpointSaving, ...]:
+        """What activation checkpointing would free, of each module and of siblings together; the largest first.
+
+        Counted from the saved tensors of the graph of one step, the one that holds the most.
+        """
+        return checkpoint_savings(self.capture)
 
     @property
     def placement(self) -> Placement:

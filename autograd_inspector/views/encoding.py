@@ -97,7 +97,7 @@ class _Encoder:
             findings=findings,
             strings=self.columns.strings.all,
             gradients=tuple(origins_of(self.report)),
-            vitals=wired_vitals(self.report.vitals, self.report.capture.models),
+            vitals=wired_vitals(self.report),
             **self.heading(),
             **tables,
         )

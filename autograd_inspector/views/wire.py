@@ -367,6 +367,21 @@ class MemoryLine(Struct, frozen=True):
     values: tuple[int | None, ...]
 
 
+class CheckpointSaving(Struct, frozen=True):
+    """Bytes for backward with checkpoints around these modules, named together: ``held`` and at most ``peak``.
+
+    ``before``: without them. ``ops``: how many torch calls would run twice.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    type: str
+    before: int
+    held: int
+    peak: int
+    ops: int
+
+
 class Vitals(Struct, frozen=True):
     """Statistics over the training steps. ``steps``: the numbers of those that are kept, of ``seen`` in all."""
 
@@ -377,6 +392,8 @@ class Vitals(Struct, frozen=True):
     updates: tuple[int, ...]
     """The updates of the loss scale that are kept, counted from 1, and the scale after each."""
     scale: tuple[Number, ...]
+    checkpoints: tuple[CheckpointSaving, ...] = ()
+    """The largest savings first."""
 
 
 class Loss(Struct, frozen=True):

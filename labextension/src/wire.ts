@@ -323,6 +323,17 @@ export interface MemoryLine {
   values: (number | null)[];
 }
 
+/** Bytes for backward with checkpoints around these modules, named together: `held` and at most `peak`. `before`: without them. `ops`: how many torch calls would run twice. */
+export interface CheckpointSaving {
+  name: string;
+  modules: string[];
+  type: string;
+  before: number;
+  held: number;
+  peak: number;
+  ops: number;
+}
+
 /** Statistics over the training steps. `steps`: the numbers of those that are kept, of `seen` in all. */
 export interface Vitals {
   steps: number[];
@@ -331,6 +342,7 @@ export interface Vitals {
   memory: MemoryLine[];
   updates: number[];
   scale: (number | "nan" | "inf" | "-inf")[];
+  checkpoints?: CheckpointSaving[];
 }
 
 /** A loss, `said` with how often its gradient was added; `site`: where backward() was called on it. */

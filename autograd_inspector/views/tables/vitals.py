@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from autograd_inspector.model.vitals import MemoryVitals, Vitals
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.checkpoint_saving import CheckpointSaving
+from autograd_inspector.model.vitals import MemoryVitals
 from autograd_inspector.views import wire
 from autograd_inspector.views.summaries.vitals import VitalsRow, quantities_of
 from autograd_inspector.views.tables.columns import legible
 
+_SAVINGS = 12
 MEMORY = ("parameters", "gradients", "state", "saved", "peak")
 
 
-def wired_vitals(vitals: Vitals, models: Sequence[str]) -> wire.Vitals | None:
+def wired_vitals(report: ReportData) -> wire.Vitals | None:
     """A table a quantity; None where nothing was collected."""
+    vitals, models = report.vitals, report.capture.models
     if not vitals:
         return None
     quantities = [
@@ -28,6 +32,19 @@ def wired_vitals(vitals: Vitals, models: Sequence[str]) -> wire.Vitals | None:
         tuple(_memory(vitals.memory)),
         vitals.scale.updates,
         tuple(map(_number, vitals.scale.values)),
+        tuple(map(_saving, report.checkpoint_savings[:_SAVINGS])),
+    )
+
+
+def _saving(found: CheckpointSaving) -> wire.CheckpointSaving:
+    return wire.CheckpointSaving(
+        legible(found.name),
+        tuple(map(legible, found.modules)),
+        found.type,
+        found.before,
+        found.held,
+        found.peak,
+        found.ops,
     )
 
 

@@ -10,12 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.model.wording import counted
-from autograd_inspector.views.display_text import shown
+from autograd_inspector.model.checkpoint_saving import CheckpointSaving
+from autograd_inspector.model.wording import agree, counted
+from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.summaries.vitals import Quantity, VitalsRow, quantities_of
 from autograd_inspector.views.text.sparkline import LEVELS
 
 _ROWS = 10
+_SAVINGS = 3
 _WIDTH = 32
 _GAP = 2
 _ZERO, _BAD, _NOTHING = "_", "!", " "
@@ -48,6 +50,17 @@ def vitals_section(report: ReportData) -> Iterator[RenderableType]:
     rest = len(ranked) - _ROWS
     if rest > 0:
         yield Text(f"… and {counted(rest, 'row')} more: report.vitals.to_dataframe()", "dim")
+    for saving in report.checkpoint_savings[:_SAVINGS]:
+        yield Text(saved_by(saving))
+
+
+def saved_by(saving: CheckpointSaving) -> str:
+    """What checkpoints around a module, or around several, would change."""
+    many = f" ({len(saving.modules)} × {saving.type})" if len(saving.modules) > 1 else f" ({saving.type})"
+    return (
+        f"checkpointing {shown(saving.name, 60)}{many} keeps {size(saving.held)} for backward"
+        f" instead of {size(saving.before)}; {counted(saving.ops, 'op')} {agree(saving.ops, 'runs', 'run')} twice"
+    )
 
 
 def telling(row: VitalsRow, quantity: Quantity) -> float:

@@ -102,6 +102,7 @@ test("vitals that cannot be drawn are refused in one line", () => {
     (vitals) => ({ ...vitals, quantities: [{ key: "a", title: "b", rows: [null] }] }),
     (vitals) => ({ ...vitals, memory: [{ label: "saved", values: ["many"] }] }),
     (vitals) => ({ ...vitals, scale: [1] }),
+    (vitals) => ({ ...vitals, checkpoints: [{ name: "a", modules: [], type: "b" }] }),
     () => 3,
   ];
   for (const change of broken) {

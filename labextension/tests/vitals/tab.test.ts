@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { checkpoints } from "../../src/view/vitals/checkpoints";
 import { HeatMap } from "../../src/view/vitals/heat_map";
 import { lossScale } from "../../src/view/vitals/loss_scale";
 import { memory } from "../../src/view/vitals/memory";
@@ -159,4 +160,19 @@ test("the picture that is exported has the rows in sight, their cells and the le
   expect(texts).toEqual(expect.arrayContaining(["net.4", "NaN"]));
   expect(texts).not.toContain("net.2");
   expect(drawn.querySelectorAll("g path").length).toBeGreaterThan(2);
+});
+
+test("what checkpointing would save is said in a line, and its table leads to the modules", () => {
+  const chosen = vi.fn();
+  const saving = { type: "Block", before: 4000, held: 1000, peak: 1500, ops: 8 };
+  const several = { ...saving, name: "net.blocks.*", modules: ["net.blocks.0", "net.blocks.1"] };
+  const host = checkpoints([several], chosen)!;
+  expect(host.querySelector("summary")!.textContent).toBe(
+    "Checkpointing net.blocks.* would keep 1 kB for backward instead of 4 kB",
+  );
+  const cells = [...host.querySelectorAll("tbody :is(th, td)")].map((cell) => cell.textContent);
+  expect(cells).toEqual(["net.blocks.* 2 × Block", "1 kB", "1.5 kB", "8 ops"]);
+  named(host, "net.blocks.*").click();
+  expect(chosen).toHaveBeenCalledExactlyOnceWith(several);
+  expect(checkpoints([], chosen)).toBeNull();
 });

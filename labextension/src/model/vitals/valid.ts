@@ -3,12 +3,13 @@
 const WORDS: unknown[] = ["nan", "inf", "-inf"];
 
 export function areVitals(value: unknown): boolean {
-  const { steps, seen, quantities, memory, updates, scale } = fields(value);
+  const { steps, seen, quantities, memory, updates, scale, checkpoints = [] } = fields(value);
   if (!numbers(steps) || !Number.isFinite(seen) || !numbers(updates)) return false;
   const columns = (values: unknown, length: number) =>
     Array.isArray(values) && values.length === length && values.every(isCell);
   return (
     columns(scale, updates.length) &&
+    rows(checkpoints, isSaving) &&
     rows(memory, ({ label, values }) => isText(label) && columns(values, steps.length)) &&
     rows(
       quantities,
@@ -22,6 +23,12 @@ export function areVitals(value: unknown): boolean {
         ),
     )
   );
+}
+
+function isSaving({ name, modules, type, ...counts }: Record<string, unknown>): boolean {
+  const { before, held, peak, ops } = counts;
+  const texts = Array.isArray(modules) ? [name, type, ...modules] : [null];
+  return texts.every(isText) && numbers([before, held, peak, ops]);
 }
 
 function rows(value: unknown, fits: (row: Record<string, unknown>) => boolean): boolean {

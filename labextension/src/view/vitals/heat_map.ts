@@ -98,7 +98,7 @@ export class HeatMap {
       return made.host;
     });
     list.host.classList.add("agi-vital-rows");
-    list.host.style.setProperty("--agi-rows", String(this.shown.length));
+    this.host.style.setProperty("--agi-rows", String(this.shown.length));
     list.host.addEventListener("keydown", (event) => this.key(event));
     return list;
   }

@@ -1,9 +1,10 @@
 /** The vitals: statistics of modules over the training steps as a heat map, and memory below it. */
 
 import { membersOf } from "../../model/vitals/members";
-import type { Vitals, VitalsRow } from "../../wire";
+import type { Vitals } from "../../wire";
 import type { Context } from "../context";
 import { el } from "../dom";
+import { checkpoints } from "./checkpoints";
 import { HeatMap } from "./heat_map";
 import { lossScale } from "./loss_scale";
 import { memory } from "./memory";
@@ -14,22 +15,26 @@ import { vitalsTools } from "./tools";
 export function vitals(context: Context, found: Vitals): HTMLElement {
   const first = found.quantities[0];
   const bytes = memory(found);
-  const scale = lossScale(found);
-  if (!first) return el("div", { class: "agi-vitals" }, bytes?.host, scale);
+  const below = [
+    bytes?.host,
+    lossScale(found),
+    checkpoints(found.checkpoints ?? [], ({ name, modules }) => choose(context, name, modules)),
+  ];
+  if (!first) return el("div", { class: "agi-vitals" }, ...below);
   const map = new HeatMap(found, first, {
-    choose: (row) => choose(context, row),
+    choose: ({ label, path }) => choose(context, label, [path]),
     moved: (column) => bytes?.at(column),
     said: context.announce,
   });
   const tools = vitalsTools(found, map);
   tools.append(takeAway(found, map, context.announce));
-  return el("div", { class: "agi-vitals" }, tools, map.host, bytes?.host, scale);
+  return el("div", { class: "agi-vitals" }, tools, map.host, ...below);
 }
 
-function choose(context: Context, { label, path }: VitalsRow): void {
-  const nodes = membersOf(context.capture, context.graph, path);
+function choose(context: Context, name: string, paths: readonly string[]): void {
+  const nodes = paths.flatMap((path) => membersOf(context.capture, context.graph, path));
   if (!nodes.length) {
-    context.announce(`${label} is not in the graph of this capture`);
+    context.announce(`${name} is not in the graph of this capture`);
     return;
   }
   context.selection.set(nodes, "vitals", true);
