@@ -18,8 +18,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """Optimizer state that is not on its parameter's device (a CPU `step` counter is fine unless fused or capturable).
 
     Why it matters
-        `model.to(device)` moves parameters and leaves optimizer state behind. Adam raises at the next step; SGD with
-        momentum on another device may not even do that.
+        `model.to(device)` moves parameters but not optimizer state. Adam raises at the next step; SGD with momentum on
+        another device may not even raise.
 
     Example
         ::
@@ -61,8 +61,8 @@ def _device_text(analysis: Analysis, optimizer: OptimizerRecord, misplaced_entri
     made_by_step = made_by_own_step(analysis, optimizer, misplaced_entries)
     return (
         f"{kinds} of {names} {agree(misplaced_entries, 'is', 'are')} on {entry.device} while the parameters are on {row.device}",
-        "Make the state of each parameter like the parameter: `torch.zeros_like(p)`, or with `device=p.device`."
+        "Create the state of each parameter with `torch.zeros_like(p)`, or with `device=p.device`."
         if made_by_step
         else "Move the model first, then build the optimizer and load its state. "
-        + (f"For the state that is there now: `{moved}`." if moved else "State on meta has no data: load it again."),
+        + (f"To move the existing state: `{moved}`." if moved else "State on meta has no data: load it again."),
     )

@@ -23,13 +23,14 @@ _SMALLEST = 2.0**-25
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Optimizer state of a dtype that the step cannot use, that a load silently changed, or in which `eps` is 0.
+    """Optimizer state has a dtype that step() cannot use, that a load silently changed, or in which `eps` is 0.
 
     Why it matters
-        `model.to(dtype)` after `load_state_dict` converts parameters only: Adam raises "expected dtype", SGD goes on
-        with momentum of the old precision. `load_state_dict` in turn casts every state tensor but `step` to its
-        parameter's dtype, also quantised codes and float32 moments of a bfloat16 model. In float16 Adam's `eps=1e-8`
-        rounds to 0, and so do the squares of gradients below 2e-4: the step divides by zero, and the weights become NaN.
+        `model.to(dtype)` after `load_state_dict` converts parameters only: Adam raises "expected dtype", SGD
+        continues with momentum in the old precision. `load_state_dict` casts every state tensor except `step` to its
+        parameter's dtype, including quantized codes and the float32 moments of a bfloat16 model. In float16, Adam's
+        `eps=1e-8` rounds to 0, and so do the squares of gradients below 2e-4: step() divides by zero, and the weights
+        become NaN.
 
     Example
         ::
@@ -74,8 +75,8 @@ def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, clashing_entries
     name = stepper(analysis, optimizer)
     return (
         f"{kinds} of {names} {agree(clashing_entries, 'is', 'are')} {entry.dtype} while the parameters are {row.dtype}",
-        "Convert the model first, then build the optimizer and load its state. For the state that is there now: "
-        f"`{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
+        "Convert the model first, then build the optimizer and load its state. To convert the existing "
+        f"state: `{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
     )
 
 
@@ -89,10 +90,10 @@ def _no_epsilon(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Prob
     steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
     yield Problem(
         "warning",
-        f"{optimizer.type} keeps the state of {names} in float16, in which eps={eps:g} rounds to 0: where the squares of "
-        "gradients round to 0 as well, the step divides by zero",
+        f"{optimizer.type} keeps the state of {names} in float16, where eps={eps:g} rounds to 0: if the squares of "
+        "gradients also round to 0, step() divides by zero",
         "Keep the parameters in float32 and compute in float16 under torch.autocast() with a GradScaler, or in bfloat16. "
-        f"Otherwise give an eps that float16 has: `{optimizer.type}(..., eps=1e-4)`.",
+        f"Otherwise use an eps that float16 can represent: `{optimizer.type}(..., eps=1e-4)`.",
         dedupe_locations(
             [
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
@@ -127,7 +128,7 @@ def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator
             yield Problem(
                 "error" if raised else "warning",
                 f"{load.api} cast {join_names((f'`{name}`' for name in kinds), 4)} of {summarize_names(r.name for r in rows)} from "
-                f"{before} to {after}: it casts all state but `step` to the parameters' dtype",
+                f"{before} to {after}: it casts all state except `step` to the parameters' dtype",
                 _uncast(analysis, optimizer, rows, kinds, before),
                 analysis.user_frames(load.site, "state loaded and cast here"),
                 tuple(dict.fromkeys([*kinds, *(row.name for row in rows)])),
@@ -156,9 +157,9 @@ def _uncast(
         model = analysis.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
         model = model if TARGET.fullmatch(model) else "model"
         return (
-            f"Keep the parameters in the dtype that the state was made for: `{model}.to(torch.{before})` before the optimizer "
-            "is built and loaded; compute in the lower precision under torch.autocast. "
-            f"{optimizer.type} cannot step with state of another dtype than its parameters."
+            f"Keep the parameters in the dtype of the saved state: `{model}.to(torch.{before})` before the optimizer is "
+            "built and loaded. Compute in the lower precision under torch.autocast. "
+            f"{optimizer.type} cannot step if the dtypes of its state and its parameters differ."
         )
     each = _restored(analysis, optimizer, kinds, before)
     return f"Restore the dtype after loading (`{each}`), or override load_state_dict in the optimizer."

@@ -232,7 +232,7 @@ def test_generator_that_was_used_up():
         assert sum(p.numel() for p in parameters) > 0
         trained(torch.optim.Adam(parameters), F.cross_entropy(net(X), Y))
 
-    diagnosed(sick, "AG404", "torch.optim.Adam(parameters)", "0.weight", "used up", severity="error")
+    diagnosed(sick, "AG404", "torch.optim.Adam(parameters)", "0.weight", "exhausted", severity="error")
     calm(healthy)
 
 

@@ -20,16 +20,16 @@ def broadcast(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, found: Paired) -> Problem:
     column, row = name_of(analysis, found.column), name_of(analysis, found.row)
     count = analysis.capture.tensors[found.row].shape[0]
-    reduced = "" if found.reduced is found.op else f", and `{found.reduced.name}` reduces all of them"
+    reduced = "" if found.reduced is found.op else f", and `{found.reduced.name}` reduces all the pairs"
     return Problem(
         "warning",
         f"`{found.op.name}` combines {_shaped(column, f'[{count}, 1]')} with {_shaped(row, f'[{count}]')}: broadcasting pairs "
-        f"each element with all {count} of the other{reduced}",
-        f"Give both the same shape: `.squeeze(1)` on the one of shape [{count}, 1], or `.unsqueeze(1)` on the one of shape "
+        f"each element with all {count} elements of the other{reduced}",
+        f"Give both the same shape: `.squeeze(1)` on the tensor of shape [{count}, 1], or `.unsqueeze(1)` on the tensor of shape "
         f"[{count}].",
         dedupe_locations(
             [
-                *analysis.user_frames(found.op.site, "shapes meet here"),
+                *analysis.user_frames(found.op.site, "broadcast here"),
                 *analysis.user_frames(found.reduced.site, "reduced here"),
             ]
         ),

@@ -11,27 +11,27 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag307_loss_input.broadcast import broadcast
 
 _EXPECTS = {
-    "logits for softmax": "logits, and takes their log-softmax itself",
-    "logits for sigmoid": "logits, and takes their sigmoid itself",
+    "logits for softmax": "logits and applies log-softmax itself",
+    "logits for sigmoid": "logits and applies sigmoid itself",
     "log-probabilities": "log-probabilities",
 }
 _EFFECTS = {
-    ("logits for softmax", "softmax"): "takes the softmax twice",
-    ("logits for sigmoid", "sigmoid"): "takes the sigmoid twice",
-    ("log-probabilities", "softmax"): "is linear in the probabilities, and not their log-likelihood",
-    ("log-probabilities", "sigmoid"): "is linear in the probabilities, and not their log-likelihood",
-    ("log-probabilities", "scores"): "is linear in them and has no lower bound",
+    ("logits for softmax", "softmax"): "the loss applies softmax twice",
+    ("logits for sigmoid", "sigmoid"): "the loss applies sigmoid twice",
+    ("log-probabilities", "softmax"): "the loss is linear in the probabilities, not their log-likelihood",
+    ("log-probabilities", "sigmoid"): "the loss is linear in the probabilities, not their log-likelihood",
+    ("log-probabilities", "scores"): "the loss is linear in the scores and has no lower bound",
 }
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A loss function that gets another kind of value than it expects: `cross_entropy(softmax(x), y)`, [N, 1] against [N].
+    """A loss function gets the wrong kind of input: `cross_entropy(softmax(x), y)`, or shape [N, 1] against [N].
 
     Why it matters
-        It runs, and the loss falls at first. But probabilities lie between 0 and 1, so the second softmax is nearly
+        The code runs, and the loss falls at first. But probabilities lie between 0 and 1, so the second softmax is nearly
         uniform, the loss has a floor far above zero, and the gradients are small wherever the first softmax saturates.
-        A prediction of shape [N, 1] beside a target of shape [N] is compared with every target: the model learns
-        their mean.
+        With predictions of shape [N, 1] and targets of shape [N], each prediction is compared with every target: the
+        model learns the mean of the targets.
 
     Example
         ::
@@ -62,12 +62,12 @@ def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
     loss, made, expected = found.loss, found.made, EXPECTED[found.loss.name]
     return Problem(
         "warning",
-        f"{loss.name}() expects {_EXPECTS[expected]}; it is given the result of `{made.name}`, so the loss "
+        f"{loss.name}() expects {_EXPECTS[expected]}; its input is the result of `{made.name}`, so "
         f"{_EFFECTS[expected, found.given]}",
         _fix(found),
         dedupe_locations(
             [
-                *analysis.user_frames(loss.site, "given to the loss function here"),
+                *analysis.user_frames(loss.site, "passed to the loss function here"),
                 *analysis.user_frames(made.site, f"`{made.name}` computed here"),
             ]
         ),
@@ -79,26 +79,26 @@ def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
 def _fix(found: WrongInput) -> str:
     loss, made = found.loss.name, found.made.name
     if EXPECTED[loss] != "log-probabilities":
-        return f"Give {loss}() the values before it in place of `{made}`; keep `{made}` for predictions."
+        return f"Pass {loss}() the input of `{made}` instead of its output; keep `{made}` for predictions."
     if found.given == "scores":
-        take = "Take log_softmax of it first"
+        take = "Apply log_softmax first"
     elif found.given == "sigmoid" and loss == "kl_div":
-        take = "Use logsigmoid in place of sigmoid"
+        take = "Use logsigmoid instead of sigmoid"
     else:
-        take = f"Use log_softmax in place of {made}"
-    return f"{take}, or cross_entropy() on the logits." if loss == "nll_loss" else f"{take}."
+        take = f"Use log_softmax instead of {made}"
+    return f"{take}, or use cross_entropy() on the logits." if loss == "nll_loss" else f"{take}."
 
 
 def _swapped(analysis: Analysis, found: Swapped) -> Problem:
     loss, made = found.loss, found.made
     return Problem(
         "warning",
-        f"{loss.name}() is given the target first: its input is a constant, and its target is the result of `{made.name}`, "
+        f"{loss.name}() gets the target first: its input is a constant, and its target is the result of `{made.name}`, "
         "which requires grad",
-        f"Swap the two: {loss.name}(input, target), the prediction first.",
+        f"Swap the arguments: {loss.name}(input, target) takes the prediction first.",
         dedupe_locations(
             [
-                *analysis.user_frames(loss.site, "given to the loss function here"),
+                *analysis.user_frames(loss.site, "passed to the loss function here"),
                 *analysis.user_frames(made.site, "prediction computed here"),
             ]
         ),

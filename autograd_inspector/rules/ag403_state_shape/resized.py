@@ -40,10 +40,10 @@ def resized(
     sites = dict.fromkeys(op.site for op in ops)
     return Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: an assignment to `.data` gave {summarize_names(names)} another shape, and the state ({join_names(kinds, 4)}) "
-        f"still has the old one ({entry.name} {list(entry.shape)}, {row.name} "
+        f"{optimizer.type}: an assignment to `.data` changed the shape of {summarize_names(names)}, but the state ({join_names(kinds, 4)}) "
+        f"still has the old shape ({entry.name} {list(entry.shape)}, {row.name} "
         f"{list(row.shape)})",
-        "Make a new nn.Parameter and a new optimizer when a shape changes; or change the state in the same way, "
+        "Create a new nn.Parameter and a new optimizer when a shape changes. Otherwise change the state the same way, "
         f'`optimizer.state[parameter]["{kinds[0]}"] = ...`, or drop it: `optimizer.state.pop(parameter)`.',
         dedupe_locations(
             [

@@ -35,12 +35,12 @@ _OWN_STATE = {
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Optimizer state that is shaped unlike its parameter.
+    """Optimizer state has a different shape than its parameter.
 
     Why it matters
         `load_state_dict` matches state by position and checks no shapes. The step then fails with "the size of tensor
-        a must match the size of tensor b", which names neither parameter nor state. Where the shapes agree, one parameter
-        goes on with another's state, and only names in the groups (`named_parameters()`) can tell.
+        a must match the size of tensor b", which names neither parameter nor state. Where the shapes match, a
+        parameter continues with the state of another one, and only names in the groups (`named_parameters()`) reveal it.
 
     Example
         ::
@@ -104,13 +104,13 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     written = is_assigned(analysis, optimizer)
     yield Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'has', 'have')} another shape than the "
-        f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})"
-        + (", but that of another parameter: it was saved in another order" if reordered else ""),
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'has', 'have')} a different shape than "
+        f"the parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})"
+        + ("; it is the shape of another parameter: the state was saved in a different order" if reordered else ""),
         SAME_ORDER
         if reordered
         else f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
-        f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
+        f"{f' too (`{entry.name}` as well as the assigned tensor)' if written and not loads else ''}, or start these parameters "
         f"with fresh state: `{variable(analysis, optimizer)}.state.pop(parameter)`.",
         dedupe_locations(
             [
@@ -147,7 +147,7 @@ def _made(analysis: Analysis, unfit_entries: list[tuple[ParameterRow, StateEntry
         place
         for op in made[:1]
         if op is not None and not op.has(Trait.STEP)
-        for place in analysis.user_frames(op.site, "this state is made here")
+        for place in analysis.user_frames(op.site, "this state was made here")
     )
 
 
@@ -171,11 +171,11 @@ def _unsharded(
     raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
     return Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'is', 'are')} not spread over the ranks like "
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'is', 'are')} not sharded like "
         f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
         "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
         "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter. "
-        "Where the checkpoint numbers the parameters instead of naming them, first: state = torch.distributed.fsdp."
+        "If the checkpoint numbers the parameters instead of naming them, first run: state = torch.distributed.fsdp."
         "FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model).",
         dedupe_locations(
             [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer made here")]
@@ -192,9 +192,9 @@ def _foreign(analysis: Analysis, api: str, state: Sequence[str], where: tuple[Lo
     raised = bool(analysis.capture.error)
     return Problem(
         "error" if raised else "warning",
-        f"{api} was given the checkpoint of another kind of optimizer: its state ({', '.join(state)}) is not what this one keeps, and "
-        "its settings replaced this one's",
-        "Load the checkpoint into an optimizer of the class that wrote it, or start this one with fresh state.",
+        f"{api} got the checkpoint of a different optimizer type: this optimizer does not use its state ({', '.join(state)}), and "
+        "the settings of the checkpoint replaced those of this optimizer",
+        "Load the checkpoint into an optimizer of the class that wrote it, or start this optimizer with fresh state.",
         where,
         (api, *state),
     )

@@ -11,7 +11,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
 from autograd_inspector.model.wording import join_names
 
-SAME_ORDER = "Build the optimizer from the same parameters in the same order and groups as the one that was saved."
+SAME_ORDER = "Build the optimizer from the same parameters in the same order and groups as the saved optimizer."
 
 
 def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
@@ -26,7 +26,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     raised = any(step.error and step.optimizer == swap.optimizer for step in analysis.capture.steps)
     return Problem(
         "error" if raised else "warning",
-        f"{swap.api} matched state by position, and the parameters are in another order than when it was saved"
+        f"{swap.api} matched state by position, but the parameters are in a different order than when it was saved"
         f"{' (by their param_names)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
         f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
         f"{SAME_ORDER[:-1]}{_renumbered(analysis, optimizer)}." if swap.by_name else SAME_ORDER,

@@ -24,17 +24,17 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
     trainable = [t for t in parameters if tensors[t].requires_grad]
     names = [name_of(analysis, t) for t in trainable or parameters]
     if trainable:
-        why = f"although {summarize_names(names)} require grad: an iterator that was used up before, or a filter that matches nothing"
-        fix = "parameters() is a generator and can be walked once: call it again for the optimizer, or keep list(net.parameters())."
+        why = f"although {summarize_names(names)} require grad: the iterator is already exhausted, or a filter matches nothing"
+        fix = "parameters() is a generator and can be iterated only once: call it again for the optimizer, or keep list(net.parameters())."
     else:
-        why = f"and {summarize_names(names)} are all frozen: a filter by requires_grad leaves nothing"
+        why = f"and {summarize_names(names)} are all frozen: filtering by requires_grad leaves none of them"
         fix = "Unfreeze the parameters to train (requires_grad_(True)) before the optimizer is built."
     yield Problem(
         "error",
         f"{refused[-1].api} was given no parameters, {why}",
         fix,
         (
-            *analysis.user_frames(refused[-1].site, "given nothing here"),
+            *analysis.user_frames(refused[-1].site, "no parameters passed here"),
             *(() if trainable else frozen_here(analysis, parameters)),
         ),
         tuple(dict.fromkeys(names)),

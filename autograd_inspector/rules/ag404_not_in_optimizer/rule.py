@@ -21,10 +21,10 @@ from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A live trainable parameter that gets gradients and is in no optimizer.
+    """A live trainable parameter gets gradients but is not in any optimizer.
 
     Why it matters
-        It never moves, and its gradient grows from step to step because zero_grad() does not know it either.
+        It is never updated, and its gradient grows from step to step because zero_grad() does not clear it either.
 
     Example
         ::
@@ -63,10 +63,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     unfrozen = thawed(analysis, loose.parameters, optimizer)
     empty = [i for i, group in enumerate(optimizer.parameters) if not group] if early else []
     foreign = not set(analysis.optimized_trainable) & analysis.received_gradient
-    of = " (it holds other parameters, which no backward reached)" if foreign else _OTHERS if in_vain else ""
+    of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
     yield Problem(
         "info" if _given_inputs(analysis, optimizer) or _passed_through(analysis, loose) else "warning",
-        f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} in no "
+        f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} not in any "
         f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
         _instead(analysis, optimizer, loose) if in_vain else _added(analysis, optimizer, loose, empty),
         dedupe_locations([*unfrozen, *(born if not early else ()), *made, *born])
@@ -83,15 +83,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _instead(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized) -> str:
     """What to do where the optimizer was given the parameters of another model."""
     made = as_code(remade(analysis, optimizer, loose.parameters))
-    return f"Give this optimizer the parameters that its loss trains, in place of those it holds{made}."
+    return f"Build this optimizer from the parameters that its loss trains, instead of the parameters it holds{made}."
 
 
 def _added(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized, empty: list[int]) -> str:
     """What to do where parameters are missing in an optimizer."""
     return (
-        f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has "
-        "all its layers, or call add_param_group for the new ones"
-        f"{as_code(group_added(analysis, optimizer, loose.parameters))}; freeze what stays fixed with "
+        f"{_WALKED if empty else ''}Build the optimizer from the parameters of the trained model once it has all its "
+        "layers, or call add_param_group for the new parameters"
+        f"{as_code(group_added(analysis, optimizer, loose.parameters))}. Freeze parameters that must not change with "
         "requires_grad_(False)."
     )
 
@@ -105,7 +105,7 @@ def _without(empty: list[int]) -> str:
     if not empty:
         return ""
     which = f"{agree(empty, 'group', 'groups')} {join_names(map(str, empty))} {agree(empty, 'is', 'are')}"
-    return f"; its {which} empty: a generator that was used up before, or a filter that matched nothing"
+    return f"; its {which} empty: the generator was already exhausted, or a filter matched nothing"
 
 
 def _given_inputs(analysis: Analysis, optimizer: OptimizerRecord) -> bool:

@@ -23,7 +23,7 @@ def state_left(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning" if gone else "info",
             f"{optimizer.type} keeps state ({bytes_of(gone or rows).state:,} bytes) of {summarize_names(names)}, which none of its "
-            f"groups holds any more{', and no model either' if gone else ''}: what took their place starts without any",
+            f"groups{' and no model' if gone else ''} holds any longer: replacement parameters start without state",
             "Rebuild the optimizer, or drop the leftover state: "
             f'`for p in set({name}.state) - {{p for g in {name}.param_groups for p in g["params"]}}: {name}.state.pop(p)`.',
             analysis.user_frames(optimizer.site, "optimizer made here"),

@@ -67,10 +67,10 @@ def _finding(
     statement = remade(analysis, optimizer, some or _left(analysis, gone))
     return Problem(
         "warning" if loud else "info",
-        f"{optimizer.type} holds {summarize_names(names)}, which no model has any more: {agree(names, 'it', 'they')} got no gradient "
-        f"since, and step() trains nothing with {agree(names, 'it', 'them')}",
-        f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change it "
-        "after training.",
+        f"{optimizer.type} holds {summarize_names(names)}, which {agree(names, 'is', 'are')} no longer in any model: "
+        f"{agree(names, 'it has', 'they have')} had no gradient since, and stepping {agree(names, 'it', 'them')} trains nothing",
+        f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change "
+        "the model after training.",
         dedupe_locations([*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer made here")]),
         tuple(dict.fromkeys(names)),
     )

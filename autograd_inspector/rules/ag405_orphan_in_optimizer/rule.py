@@ -18,11 +18,12 @@ from autograd_inspector.rules.ag405_orphan_in_optimizer.removed_parameters impor
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """The optimizer holds parameters that are no longer the model's: they were replaced after it was made.
+    """The optimizer holds parameters that are no longer in the model: they were replaced after it was built.
 
     Why it matters
-        An optimizer keeps parameter objects. A new head, `copy.deepcopy(model)`, `load_state_dict(assign=True)` or a
-        conversion that swaps parameters leaves it stepping the old ones: the loss never changes, and nothing raises.
+        An optimizer keeps references to parameter objects. After a new head, `copy.deepcopy(model)`,
+        `load_state_dict(assign=True)` or a conversion that swaps parameters, it keeps updating the old objects: the loss
+        never changes, and nothing raises.
 
     Example
         ::
@@ -55,15 +56,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
     where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
     made = analysis.user_frames(loose.optimizer.site, "optimizer made here")
-    at_entry = "" if where else " (they differed already when the capture began)"
+    at_entry = "" if where else " (they already differed when the capture began)"
     bare = not any(analysis.capture.tensors[t].names for t in loose.parameters)
     yield Problem(
         "error" if any(step.error for step in analysis.capture.steps) else "warning",
         f"{loose.optimizer.type} holds {_lost(len(loose.orphans), bare=bare)}{_called(old, names)} {summarize_names(names)} "
-        f"{agree(names, 'gets', 'get')} the gradients and {agree(names, 'is', 'are')} in no optimizer, so "
-        f"step() does not move {agree(names, 'it', 'them')}{at_entry}",
-        "Build the optimizer after that, or keep the tensor that it holds and give it new values: `w.data = ...`, or "
-        "copy_ under torch.no_grad()."
+        f"{agree(names, 'gets', 'get')} the gradients and {agree(names, 'is', 'are')} not in any optimizer, so "
+        f"step() does not update {agree(names, 'it', 'them')}{at_entry}",
+        "Build the optimizer after the replacement, or keep the tensor it holds and assign new values to it: `w.data = ...`, "
+        "or copy_ under torch.no_grad()."
         if bare
         else "Build the optimizer after the model is final"
         f"{as_code(remade(analysis, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
@@ -75,8 +76,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _lost(number: int, *, bare: bool) -> str:
-    what, whose = ("tensor", "program's") if bare else ("parameter", "model's")
-    return f"{counted(number, what)} that {agree(number, 'is', 'are')} no longer the {whose}"
+    what, gone = ("tensor", "used by the program") if bare else ("parameter", "in the model")
+    return f"{counted(number, what)} that {agree(number, 'is', 'are')} no longer {gone}"
 
 
 def _called(old: list[str], new: list[str]) -> str:

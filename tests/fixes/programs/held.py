@@ -16,19 +16,19 @@ net(torch.randn(3, 4)).mean().backward()
 optimizer.step()
 """,
         by(
-            "Build the optimizer from the parameters of the model that is trained, after it has all its layers",
+            "Build the optimizer from the parameters of the trained model once it has all its layers",
             "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n",
             "",
             "start =",
             "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\nstart =",
         ),
         by(
-            "call add_param_group for the new ones: `optimizer.add_param_group(",
+            "call add_param_group for the new parameters: `optimizer.add_param_group(",
             "start =",
             'optimizer.add_param_group({"params": net.get_submodule("1").parameters()})\nstart =',
         ),
         by(
-            "freeze what stays fixed with requires_grad_(False)",
+            "Freeze parameters that must not change with requires_grad_(False)",
             "nn.Linear(4, 1)",
             "nn.Linear(4, 1).requires_grad_(False)",
         ),
@@ -44,7 +44,7 @@ net(torch.randn(3, 4)).mean().backward()
 optimizer.step()
 """,
         by(
-            "Give this optimizer the parameters that its loss trains, in place of those it holds",
+            "Build this optimizer from the parameters that its loss trains, instead of the parameters it holds",
             "SGD(other",
             "SGD(net",
         ),
@@ -64,16 +64,20 @@ optimizer.step()
         by("keep a list", "params = net.parameters()", "params = list(net.parameters())"),
         by("call it again", '{"params": params}', '{"params": net.parameters()}'),
         by(
-            "call add_param_group for the new ones",
+            "call add_param_group for the new parameters",
             "start =",
             'optimizer.add_param_group({"params": net.parameters()})\nstart =',
         ),
         by(
-            "after it has all its layers",
+            "once it has all its layers",
             '[{"params": params}, {"params": head.parameters()}]',
             "[*net.parameters(), *head.parameters()]",
         ),
-        by("freeze what stays fixed with requires_grad_(False)", "start =", "net.requires_grad_(False)\nstart ="),
+        by(
+            "Freeze parameters that must not change with requires_grad_(False)",
+            "start =",
+            "net.requires_grad_(False)\nstart =",
+        ),
         symptom="net.weight.requires_grad and torch.equal(start, net.weight)",
     ),
     "an optimizer is given a used up generator": case(
@@ -143,7 +147,7 @@ optimizer.zero_grad()
 optimizer.step()
 """,
         by(
-            "Build the optimizer after that",
+            "Build the optimizer after the replacement",
             "    w = torch.zeros(4, requires_grad=True)",
             "    w = torch.zeros(4, requires_grad=True)\n    optimizer = torch.optim.SGD([w], lr=0.1)",
         ),
@@ -179,7 +183,7 @@ held = len(optimizer.param_groups[0]["params"])
             "net[2] = nn.Identity()\n        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)",
         ),
         by(
-            "change it after training",
+            "change the model after training",
             "    if i == 0:\n        net[2] = nn.Identity()\nheld",
             "held",
             '["params"])\n',

@@ -25,7 +25,7 @@ CASES = {
     "nll_loss is given scores": case(
         "AG307",
         NET + "loss = F.nll_loss(out, y)" + LEARN,
-        by("Take log_softmax of it first", "F.nll_loss(out, y)", "F.nll_loss(out.log_softmax(dim=1), y)"),
+        by("Apply log_softmax first", "F.nll_loss(out, y)", "F.nll_loss(out.log_softmax(dim=1), y)"),
         by("cross_entropy() on the logits", "F.nll_loss(out, y)", "F.cross_entropy(out, y)"),
         symptom="not torch.allclose(loss, F.cross_entropy(out, y))",
     ),
@@ -37,7 +37,7 @@ goal = torch.full((5, 3), 1 / 3)
 loss = F.kl_div(out.softmax(dim=1), goal, reduction="batchmean")
 """
         + LEARN,
-        by("Use log_softmax in place of softmax", "out.softmax", "out.log_softmax"),
+        by("Use log_softmax instead of softmax", "out.softmax", "out.log_softmax"),
         symptom="loss < 0",
     ),
     "kl_div is given probabilities of two outcomes": case(
@@ -48,14 +48,14 @@ goal = torch.full((5, 3), 1 / 3)
 loss = F.kl_div(torch.sigmoid(out), goal, reduction="batchmean")
 """
         + LEARN,
-        by("Use logsigmoid in place of sigmoid", "torch.sigmoid(out)", "F.logsigmoid(out)"),
+        by("Use logsigmoid instead of sigmoid", "torch.sigmoid(out)", "F.logsigmoid(out)"),
         symptom="loss < -1.5",
     ),
     "cross_entropy is given the target first": case(
         "AG307",
         NET + "loss = F.cross_entropy(F.one_hot(y, 3).float(), out)" + LEARN,
         by(
-            "cross_entropy(input, target), the prediction first",
+            "cross_entropy(input, target) takes the prediction first",
             "F.cross_entropy(F.one_hot(y, 3).float(), out)",
             "F.cross_entropy(out, F.one_hot(y, 3).float())",
         ),
@@ -64,8 +64,8 @@ loss = F.kl_div(torch.sigmoid(out), goal, reduction="batchmean")
     "a column is compared with a row": case(
         "AG307",
         COLUMN + "loss = (out - y).pow(2).mean()" + LEARN,
-        by("`.squeeze(1)` on the one of shape [5, 1]", "(out - y)", "(out.squeeze(1) - y)"),
-        by("`.unsqueeze(1)` on the one of shape [5]", "(out - y)", "(out - y.unsqueeze(1))"),
+        by("`.squeeze(1)` on the tensor of shape [5, 1]", "(out - y)", "(out.squeeze(1) - y)"),
+        by("`.unsqueeze(1)` on the tensor of shape [5]", "(out - y)", "(out - y.unsqueeze(1))"),
         symptom="not torch.allclose(loss, F.mse_loss(out[:, 0], y))",
     ),
 }

@@ -47,7 +47,7 @@ torch.__future__.set_swap_module_params_on_conversion(False)
             'net.to("meta")\noptimizer = torch',
         ),
         by(
-            "For the state that is there now: `",
+            "To move the existing state: `",
             "conversion(False)",
             "conversion(False)\nfor p, s in optimizer.state.items():\n    s.update({k: s[k].to(p.device) for k in ('exp_avg', 'exp_avg_sq')})",
         ),
@@ -113,7 +113,7 @@ loss = net(x.to(net.weight.dtype)).mean()
             "net.to(torch.float32)\noptimizer = torch",
         ),
         by(
-            "compute in the lower precision under torch.autocast",
+            "Compute in the lower precision under torch.autocast",
             "optimizer = torch",
             "net.to(torch.float32)\noptimizer = torch",
             "loss =",

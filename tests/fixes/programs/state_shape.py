@@ -76,14 +76,14 @@ net(torch.ones(3, 4)).mean().backward()
 optimizer.step()
 """,
         by(
-            "Make a new nn.Parameter and a new optimizer when a shape changes",
+            "Create a new nn.Parameter and a new optimizer when a shape changes",
             "net.bias.data = torch.cat([net.bias.data, torch.zeros(1)])",
             "net.bias = nn.Parameter(torch.cat([net.bias.data, torch.zeros(1)]))",
             "net.weight.data = torch.cat([net.weight.data, torch.zeros(1, 4)])\n",
             "net.weight = nn.Parameter(torch.cat([net.weight.data, torch.zeros(1, 4)]))\noptimizer = torch.optim.Adam(net.parameters(), lr=0.1)\n",
         ),
         by(
-            "change the state in the same way, `optimizer.state[parameter][",
+            "change the state the same way, `optimizer.state[parameter][",
             "optimizer.zero_grad()\n",
             "for p, s in optimizer.state.items():\n    for k in ('exp_avg', 'exp_avg_sq'):\n        s[k] = torch.cat([s[k], torch.zeros_like(p)[:1]])\noptimizer.zero_grad()\n",
         ),
@@ -141,7 +141,7 @@ optimizer.step()
             "torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)",
             "torch.optim.Adam(net.parameters(), lr=0.1)",
         ),
-        by("start this one with fresh state", "optimizer.load_state_dict(checkpoint)\n", ""),
+        by("start this optimizer with fresh state", "optimizer.load_state_dict(checkpoint)\n", ""),
         before=TRAINED,
     ),
     "state is not sharded like its parameters": case(

@@ -180,7 +180,7 @@ loss.backward()
 optimizer.step()
 """,
         by(
-            "Give cross_entropy() the values before it in place of `softmax`",
+            "Pass cross_entropy() the input of `softmax` instead of its output",
             "F.cross_entropy(probabilities",
             "F.cross_entropy(out",
         ),
@@ -197,7 +197,7 @@ loss = F.nll_loss(given, y)
 loss.backward()
 optimizer.step()
 """,
-        by("Use log_softmax in place of softmax", "out.softmax", "out.log_softmax"),
+        by("Use log_softmax instead of softmax", "out.softmax", "out.log_softmax"),
         by("cross_entropy() on the logits", "F.nll_loss(given, y)", "F.cross_entropy(out, y)"),
         symptom="loss < 0",
     ),
