@@ -15,11 +15,12 @@ from autograd_inspector.model.wording import join_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """`step()` changed `.grad` in place and the program read it afterwards.
+    """`step()` changed `.grad` in place, and the program read it afterwards.
 
     Why it matters
         Some optimizers use `.grad` as scratch memory: AdamWScheduleFree divides it by the Adam denominator, foreach
-        SGD with Nesterov momentum adds the momentum. A norm or histogram taken after the step is not the gradient's.
+        SGD with Nesterov momentum adds the momentum. A norm or histogram taken after the step is not that of the
+        gradient.
 
     Example
         ::
@@ -73,10 +74,10 @@ def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
     names = [name_of(analysis, read.tensor) for read in reads]
     return Problem(
         "warning",
-        f"{optimizer.type}.step() changed .grad in place and the program read it afterwards: the .grad of "
-        f"{join_names(names, 4)} is no longer the gradient that backward computed",
+        f"{optimizer.type}.step() changed .grad in place, and the program read it afterwards: the .grad of "
+        f"{join_names(names, 4)} is no longer the gradient that backward() computed",
         "Read the gradient (norm, histogram, clipping) between backward() and step(); with schedulefree, the "
-        "...Reference classes leave .grad alone.",
+        "...Reference classes do not modify .grad.",
         dedupe_locations(
             [
                 *analysis.user_frames(step.site, "step() changes .grad here"),

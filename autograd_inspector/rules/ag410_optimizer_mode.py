@@ -17,12 +17,12 @@ from autograd_inspector.model.remedy import Insert, Remedies
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A schedule-free optimizer in the wrong mode: `optimizer.train()` or `optimizer.eval()` is missing.
+    """A schedule-free optimizer is in the wrong mode: `optimizer.train()` or `optimizer.eval()` is missing.
 
     Why it matters
-        Schedule-free optimizers keep two sets of weights and swap them in `train()` and `eval()`. In the wrong mode
-        step() raises, and evaluation or a checkpoint uses weights that were never meant for it. `load_state_dict` brings
-        the mode that the checkpoint was saved in, so `train()` has to come after it.
+        Schedule-free optimizers keep two sets of weights and swap them in `train()` and `eval()`. In the wrong mode,
+        step() raises, and evaluation or a checkpoint uses the wrong set of weights. `load_state_dict` restores the mode
+        in which the checkpoint was saved, so call `train()` after it.
 
     Example
         ::
@@ -60,18 +60,18 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         back = None
     if back is not None:
         switch = None
-        why = f"{back.api} put it back into the mode that it was saved in (train_mode is in its param_groups)"
-        fix = f"Call {name}.train() after {name}.load_state_dict(...); saving in eval mode is right."
+        why = f"{back.api} restored the mode in which it was saved (train_mode is in its param_groups)"
+        fix = f"Call {name}.train() after {name}.load_state_dict(...); saving in eval mode is correct."
     else:
-        why = f"{name}.train() " + (f"did not follow {name}.eval()" if trained else "was never called")
-        fix = f"Call {name}.train() before training (beside model.train()) and {name}.eval() before evaluation."
+        why = f"{name}.train() " + (f"was not called after {name}.eval()" if trained else "was never called")
+        fix = f"Call {name}.train() before training (next to model.train()) and {name}.eval() before evaluation."
     return Problem(
         "error",
         f"{optimizer.type}.step() was called in eval mode: {why}",
         fix,
         dedupe_locations(
             [
-                *(analysis.user_frames(back.site, "loaded, with its mode, here") if back is not None else ()),
+                *(analysis.user_frames(back.site, "loaded here, including the mode") if back is not None else ()),
                 *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
                 *_model_in_train_mode(analysis, optimizer, step),
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
@@ -144,14 +144,14 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             call = capture.calls[call.parent]
         yield Problem(
             "warning",
-            f"the model was {what} while {optimizer.type} was in train mode: these are the weights that the next gradient "
-            "is taken at, not the averaged ones that the method returns",
-            "Call optimizer.eval() before evaluating or saving (beside model.eval()), and optimizer.train() afterwards.",
+            f"the model was {what} while {optimizer.type} was in train mode: it used the weights at which the next "
+            "gradient is computed, not the averaged weights that the method returns",
+            "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
             dedupe_locations(
                 [
                     *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
                     *analysis.user_frames(op.site, f"{what} here"),
-                    *analysis.user_frames(before[-1].site, "last step before it"),
+                    *analysis.user_frames(before[-1].site, "last step before that"),
                     *analysis.user_frames(optimizer.site, "optimizer made here"),
                 ]
             ),

@@ -15,11 +15,11 @@ _NAMED = 3
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Names that match nothing: `load_state_dict(..., strict=False)` or `functional_call` ignores what it is given.
+    """Names match nothing: `load_state_dict(..., strict=False)` or `functional_call` ignores the given tensors.
 
     Why it matters
-        The model goes on with the values that it had: a pretrained network that is random, fast weights without any
-        effect. With `strict=True` both raise and name what does not fit.
+        The model keeps its previous values: a "pretrained" network stays random, and fast weights have no effect. With
+        `strict=True` both functions raise and list the names that do not match.
 
     Example
         ::
@@ -52,13 +52,13 @@ def _problem(analysis: Analysis, event: NamesUnmatched, others: tuple[NamesUnmat
     severe = event.in_vain and not _loaded_otherwise(analysis, event, others)
     names, own = join_names(event.names, _NAMED), join_names(event.own, _NAMED)
     lacks = "has none of" if event.in_vain else f"lacks {event.unmatched:,} of"
-    unused = "loaded nowhere" if event.method == "load_state_dict" else "not used"
+    unused = "not loaded" if event.method == "load_state_dict" else "not used"
     return Problem(
         "warning" if severe else "info",
-        f"{event.type} {lacks} the {counted(event.given, 'name')} that {event.method}() was given ({names}): what "
-        f"stands there is {unused}, and {event.type} keeps its own {own}",
+        f"{event.type} {lacks} the {counted(event.given, 'name')} passed to {event.method}() ({names}): their "
+        f"tensors are {unused}, and {event.type} keeps its {own}",
         _fix(event),
-        dedupe_locations(analysis.user_frames(event.site, "given here")),
+        dedupe_locations(analysis.user_frames(event.site, "passed here")),
         (event.type, *event.names[:_NAMED]),
     )
 
@@ -79,9 +79,9 @@ def _fix(event: NamesUnmatched) -> str:
     source = "state_dict()" if call == "load_state_dict" else "named_parameters()"
     if not renaming:
         example = f" ({event.own[0]}, not {event.names[0]})" if event.own and event.names else ""
-        return f"Give the tensors the names that {event.type}.{source} has{example}. {strict}."
+        return f"Use the names in {event.type}.{source} for the tensors{example}. {strict}."
     wrapper = wrapper_of(renaming.removed.rstrip("."))
-    why = f" ({wrapper} puts it there)" if wrapper and renaming.removed else ""
+    why = f" ({wrapper} adds it)" if wrapper and renaming.removed else ""
     name, own = _expression(renaming), ""
     if not event.in_vain:  # The others have the right names.
         name, own = f"name if name in own else {name}", f", where `own` is dict({event.type}.{source})"
@@ -90,8 +90,8 @@ def _fix(event: NamesUnmatched) -> str:
 
 def _change(renaming: Renaming) -> str:
     removed = [prefix for prefix in (*renaming.wrappers, renaming.removed) if prefix]
-    parts = [f'take "{prefix}" off the names' for prefix in removed]
-    parts += [f'put "{renaming.added}" before the names'] if renaming.added else []
+    parts = [f'remove "{prefix}" from the names' for prefix in removed]
+    parts += [f'prepend "{renaming.added}" to the names'] if renaming.added else []
     text = " and ".join(parts)
     return text[:1].upper() + text[1:]
 

@@ -23,13 +23,13 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A `step()` that changes nothing: at a learning rate of 0, of dropped or rounded values, of an idle optimizer's lr.
+    """A `step()` changes nothing: lr is 0, updates are dropped or rounded away, or the schedule drives an old optimizer.
 
     Why it matters
-        The loop runs, the loss is finite, and nothing learns. A warm-up that begins at 0 stays there where its factor is
-        an integer division, or where the scheduler is stepped once an epoch; `p = p - lr * p.grad` gives a variable
-        another value, and leaves the parameter as it is. A scheduler drives the optimizer that it was made with: where a
-        new one takes its place, the learning rate of that one stays what it is.
+        The loop runs, the loss is finite, and nothing is trained. A warm-up that starts at 0 stays there if its factor is
+        an integer division, or if the scheduler is stepped once per epoch. `p = p - lr * p.grad` rebinds a variable and
+        does not change the parameter. A scheduler drives the optimizer it was created with: if a new optimizer replaces
+        that one, the learning rate of the new optimizer stays constant.
 
     Example
         ::
@@ -71,9 +71,9 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
     which = f"a new {new}" if old == new else f"{new}"
     return Problem(
         "warning",
-        f"{kinds} changes the lr of an optimizer ({old}) that does not step any more: {which} has taken over "
+        f"{kinds} changes the lr of an optimizer ({old}) that no longer steps: {which} has taken over "
         "its parameters and steps without a scheduler",
-        f"Make the scheduler again where the new optimizer is made: `{kinds}({name}, ...)`.",
+        f"Create the scheduler again for the new optimizer: `{kinds}({name}, ...)`.",
         dedupe_locations(
             [
                 *analysis.user_frames(following.site, "optimizer made here, without a scheduler"),
@@ -91,10 +91,10 @@ def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
     names = [name_of(analysis, tensor) for tensor in event.tensors]
     return Problem(
         "warning",
-        f"{event.api} computes new values of {summarize_names(names)} and drops them: it writes to no parameter, so "
-        f"{agree(names, 'it does', 'they do')} not move",
+        f"{event.api} computes new values of {summarize_names(names)} and drops them: it does not write to any parameter, so "
+        f"{agree(names, 'it does', 'they do')} not change",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or in place "
-        "`p.sub_(lr * update)`. An assignment to the variable `p` only gives that name to another tensor.",
+        "`p.sub_(lr * update)`. Assigning to the variable `p` only rebinds the name.",
         dedupe_locations(
             [
                 *analysis.user_frames(event.site, "new value computed and dropped here"),
@@ -118,7 +118,7 @@ def _rounded_away(analysis: Analysis, found: RoundedAway) -> Problem:
         f"the updates of {summarize_names(names)} are rounded away: {often} a bit of {agree(names, 'its', 'their')} {dtype} "
         f"values, although {agree(names, 'it has a gradient', 'they have gradients')}",
         f"Keep the parameters in float32 and compute in {dtype} under torch.autocast(), or use an optimizer that keeps "
-        "float32 copies of them. A number of this dtype changes only by an update of about 1/256 of its size in bfloat16, "
+        "float32 copies of them. An update changes a value only if it is at least about 1/256 of the value in bfloat16, "
         "1/2048 in float16.",
         dedupe_locations(
             [
@@ -137,10 +137,11 @@ def _ran_out(analysis: Analysis, found: AtZero, kinds: str, made: list[Location]
     moved = [event for event in analysis.capture.events_of(SchedulerStepped) if event.optimizer == optimizer.id]
     return Problem(
         "warning" if found.alone else "info",
-        f"the lr of {optimizer.type} has come to 0 before its last {count} steps, so they change nothing: {kinds} was over "
+        f"the lr of {optimizer.type} reached 0 before its last {count} steps, so they change nothing: {kinds} ended "
         f"after {len(found.before)} of {len(found.before) + count} steps",
-        "Count for the schedule what its step() counts: all updates of the training, where it is called once after each "
-        "optimizer step. With gradient accumulation, call it beside the optimizer's step(), not with every batch.",
+        "Set the length of the schedule to the number of calls to its step(): all updates of the training, if it is called "
+        "once after each optimizer step. With gradient accumulation, call it next to the optimizer's step(), not with every "
+        "batch.",
         dedupe_locations(
             [
                 *(
@@ -172,21 +173,21 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         return _ran_out(analysis, found, kinds, made)
     given = not found.schedulers and "initial_lr" not in optimizer.groups[0]
     if given:
-        why = "it was made with lr=0, and nothing sets another one"
-        fix = f"Give {name} a learning rate: `{optimizer.type}(..., lr=1e-3)`, for example."
+        why = "it was created with lr=0, and nothing changes the lr"
+        fix = f"Set a learning rate for {name}: for example, `{optimizer.type}(..., lr=1e-3)`."
         places = [*analysis.user_frames(optimizer.site, "optimizer made here"), *stepped]
     elif found.moved_on:
-        why = f"{kinds} gives the factor 0 each time that it is stepped"
+        why = f"{kinds} returns the factor 0 every time it is stepped"
         fix = (
-            "Let the schedule begin above 0: `(step + 1) / warmup_steps`, for example. The integer division `//` gives 0 "
-            "until the warm-up is over."
+            "Start the schedule above 0: for example, `(step + 1) / warmup_steps`. The integer division `//` gives 0 "
+            "until the warm-up ends."
         )
         places = [*factors, *made, *stepped]
     else:
-        why = f"{kinds} begins at 0 and is not stepped between these steps"
+        why = f"{kinds} starts at 0 and is not stepped between these steps"
         fix = (
-            f"Call the scheduler's step() after each {name}.step() where the schedule counts steps, or let it begin above "
-            "0: `(step + 1) / warmup`, for example."
+            f"Call the scheduler's step() after each {name}.step() if the schedule counts steps, or start it above "
+            "0: for example, `(step + 1) / warmup`."
         )
         later = [
             frame for event in found.later[:1] for frame in analysis.user_frames(event.site, "scheduler stepped here")

@@ -17,12 +17,12 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A step met sparse gradients that it cannot use, or dense ones where it only takes sparse ones.
+    """A step() got sparse gradients that it cannot use, or dense gradients where it needs sparse ones.
 
     Why it matters
-        `nn.Embedding(sparse=True)` gives its weight a sparse gradient. Adam and most other optimizers refuse it, SGD
-        refuses it with weight decay, and SparseAdam refuses everything else. The error is raised in the middle of
-        step(), and names no parameter.
+        `nn.Embedding(sparse=True)` gives its weight a sparse gradient. Adam and most other optimizers reject it, SGD
+        rejects it with weight decay, and SparseAdam rejects everything else. The error is raised in the middle of
+        step() and does not name the parameter.
 
     Example
         ::
@@ -62,7 +62,7 @@ def _finding(analysis: Analysis, event: SparseGradientsMet, step: Step) -> Probl
         _fix(optimizer, event.type, both=bool(dense), wants_sparse=wants_sparse),
         dedupe_locations(
             [
-                *analysis.user_frames(optimizer.site, "given to the optimizer here"),
+                *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
                 *_made(analysis, refused),
                 *analysis.user_frames(step.site, "step() called here"),
             ]
@@ -74,12 +74,12 @@ def _finding(analysis: Analysis, event: SparseGradientsMet, step: Step) -> Probl
 
 def _fix(optimizer: OptimizerRecord, kind: str, *, both: bool, wants_sparse: bool) -> str:
     if wants_sparse:
-        return f"Give {kind} only the parameters with sparse gradients, and the others to another optimizer."
+        return f"Pass only the parameters with sparse gradients to {kind}, and the others to another optimizer."
     split = "SparseAdam, and the other parameters to another optimizer" if both else "SparseAdam"
     decays = not all(is_off(group.get("weight_decay")) for group in optimizer.groups)
     decay = f"{kind} without weight_decay, or to " if kind == "SGD" and decays else ""
     return (
-        f"Build the embedding with sparse=False, or give the parameters with sparse gradients to {decay}"
+        f"Build the embedding with sparse=False, or pass the parameters with sparse gradients to {decay}"
         f"torch.optim.{split}."
     )
 
@@ -87,4 +87,4 @@ def _fix(optimizer: OptimizerRecord, kind: str, *, both: bool, wants_sparse: boo
 def _made(analysis: Analysis, tensors: tuple[int, ...]) -> list[Location]:
     """Where the modules were made that have them."""
     events = [e for e in analysis.capture.events_of(ParameterRegistered) if e.tensor in tensors]
-    return [place for event in events[:4] for place in analysis.user_frames(event.site, "made here")]
+    return [place for event in events[:4] for place in analysis.user_frames(event.site, "created here")]

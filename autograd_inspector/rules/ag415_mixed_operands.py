@@ -20,12 +20,12 @@ from autograd_inspector.model.wording import join_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """An op got a parameter and a tensor of another dtype, or on another device: what had made one of them so.
+    """An op got a parameter and a tensor with a different dtype or device.
 
     Why it matters
-        The error is raised where the two meet. What made them differ is elsewhere: a part of the model was converted or
-        moved, `load_state_dict(..., assign=True)` put the checkpoint's own tensors in the place of the parameters, or
-        the data are float64.
+        The error is raised where the two meet. The cause is elsewhere: a part of the model was converted or moved,
+        `load_state_dict(..., assign=True)` replaced the parameters with the checkpoint's tensors, or the data are
+        float64.
 
     Example
         ::
@@ -74,7 +74,7 @@ def _mixed(analysis: Analysis, op: Op, value: Property) -> Iterator[Problem]:
     layer = layer_of(analysis, op)
     yield Problem(
         "error",
-        f"`{op.name}`{f' in {layer}' if layer else ''} was given {join_names(given, 3)}{_why(analysis, blamed[0], value)}",
+        f"`{op.name}`{f' in {layer}' if layer else ''} got {join_names(given, 3)}{_why(analysis, blamed[0], value)}",
         _fix(analysis, blamed[0], value),
         dedupe_locations(
             [
@@ -99,11 +99,11 @@ def _rank(origin: Origin, record: TensorRecord) -> int:
 def _why(analysis: Analysis, origin: Origin, value: Property) -> str:
     name, has = name_of(analysis, origin.tensor), value(analysis.capture.tensors[origin.tensor])
     if isinstance(origin.event, ModelLoaded):
-        return f": {origin.event.api} with assign=True put the checkpoint's own {has} tensor in the place of {name}"
+        return f": {origin.event.api} with assign=True replaced {name} with the checkpoint's {has} tensor"
     if isinstance(origin.event, ParametersConverted):
-        return f": {origin.event.api} made {name} {has}"
+        return f": {origin.event.api} converted {name} to {has}"
     if origin.made is not None and is_a(origin.made.name, OpKind.CONVERTS):
-        return f": `{origin.made.name}` made {name} {has}"
+        return f": `{origin.made.name}` converted {name} to {has}"
     return ""
 
 
@@ -111,17 +111,15 @@ def _fix(analysis: Analysis, origin: Origin, value: Property) -> str:
     what = "dtype" if value is _dtype else "device"
     if isinstance(origin.event, ModelLoaded):
         return (
-            f"Load without assign=True, which copies the values into parameters that keep their {what}, or convert the "
+            f"Load without assign=True, which copies the values into the parameters and keeps their {what}, or convert the "
             "whole model after loading."
         )
     if isinstance(origin.event, ParametersConverted):
-        return f"Convert the whole model, and what it is given, to one {what}."
+        return f"Convert the whole model and its inputs to one {what}."
     name = name_of(analysis, origin.tensor)
     if value is _device and analysis.capture.tensors[origin.tensor].device == "meta":
-        return (
-            f"Give {name} memory before it is used: `to_empty(device=...)` of its module, or a load with assign=True."
-        )
-    return f"Bring {name} to the {what} of the parameters before the model is called, or convert the model."
+        return f"Allocate memory for {name} before using it: call `to_empty(device=...)` on its module, or load with assign=True."
+    return f"Convert {name} to the {what} of the parameters before calling the model, or convert the model."
 
 
 def _places(analysis: Analysis, origin: Origin) -> tuple[Location, ...]:
@@ -129,6 +127,6 @@ def _places(analysis: Analysis, origin: Origin) -> tuple[Location, ...]:
         loaded = isinstance(origin.event, ModelLoaded)
         return analysis.user_frames(origin.event.site, "parameters replaced here" if loaded else "converted here")
     if origin.made is not None:
-        return analysis.user_frames(origin.made.site, "made here")
+        return analysis.user_frames(origin.made.site, "created here")
     registered = (e for e in analysis.capture.events_of(ParameterRegistered) if e.tensor == origin.tensor)
-    return next((analysis.user_frames(event.site, "made here") for event in registered), ())
+    return next((analysis.user_frames(event.site, "created here") for event in registered), ())

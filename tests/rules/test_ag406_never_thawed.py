@@ -54,7 +54,7 @@ def adversarial(back):
 def test_frozen_after_the_optimizer_was_made():
     """What a helper froze in the loop and did not thaw; where all is thawed there is nothing to tell."""
     finding = hint(lambda: adversarial(lambda net: net[2]))
-    assert "they still required grad when SGD was made" in finding.message
+    assert "they still required grad when SGD was built" in finding.message
     assert finding.subjects == ("net.0.weight", "net.0.bias")
     lines = [place.lineno for place in finding.locations]
     assert line_of(attacked, "grads(net, on=False)") in lines
@@ -99,7 +99,7 @@ def test_frozen_like_one_that_was_thawed():
         return net
 
     finding = hint(lambda: [model_of(thaws) for thaws in (True, False)])
-    assert "froze the same of another model before, and that was unfrozen later" in finding.message
+    assert "also froze the same part of another model, which was unfrozen later" in finding.message
     lines = [place.lineno for place in finding.locations]
     assert lines[0] == line_of(model_of, "# until later")
     assert line_of(model_of, "requires_grad_(True)") in lines

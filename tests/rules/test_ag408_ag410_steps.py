@@ -158,7 +158,7 @@ def test_load_after_train():
     )
     assert "never called" not in finding.message
     later = diagnosed(validated_later, "AG410", "optimizer.eval()  # without a word", "train()", severity="error")
-    assert "did not follow" in later.message
+    assert "was not called after" in later.message
     calm(lambda: program(late=True))
 
 

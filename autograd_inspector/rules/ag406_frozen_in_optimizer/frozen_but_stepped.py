@@ -103,27 +103,25 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
     applying = f"{' and '.join(drives)} {agree(drives, 'applies', 'apply')}" if drives else ""
     if first.zeroed is not None:
         why = (
-            "zeros were left in .grad, as zero_grad(set_to_none=False) does, so that step() does not skip "
-            f"{agree(names, 'it', 'them')} and {applying or 'the optimizer goes on'}"
+            ".grad holds zeros, as zero_grad(set_to_none=False) leaves it, so step() does not skip "
+            f"{agree(names, 'it', 'them')} and {applying or 'the optimizer keeps updating'}"
         )
-        fix = (
-            "Clear with zero_grad(), which sets .grad to None by default, or take what you freeze out of the optimizer."
-        )
+        fix = "Clear gradients with zero_grad(), which sets .grad to None by default, or remove frozen parameters from the optimizer."
     else:
-        why = "a gradient from before is still there, and step() applies it again"
-        why += f"; {applying} as well" if applying else ""
-        fix = "Set the .grad of what you freeze to None (module.zero_grad(set_to_none=True)), or take it out of the optimizer."
+        why = ".grad still holds an earlier gradient, and step() applies it again"
+        why += f"; {applying} too" if applying else ""
+        fix = "Set the .grad of frozen parameters to None (module.zero_grad(set_to_none=True)), or remove them from the optimizer."
     clearing = () if first.zeroed is None else analysis.user_frames(first.zeroed.site, "filled with zeros here")
     return Problem(
         "warning",
-        f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad, yet step() moved {agree(names, 'it', 'them')}: "
+        f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad, but step() changed {agree(names, 'it', 'them')}: "
         f"{why}",
         fix,
         dedupe_locations(
             [
                 *frozen_here(analysis, (moved.tensor for moved in moved_parameters)),
                 *clearing,
-                *analysis.user_frames(first.step.site, "step() moves it here"),
+                *analysis.user_frames(first.step.site, "step() changes it here"),
             ]
         ),
         tuple(dict.fromkeys(names)),

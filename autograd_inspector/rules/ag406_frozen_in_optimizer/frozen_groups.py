@@ -37,12 +37,12 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
     stays = "still frozen" if wanted else "not frozen"
     return Problem(
         "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} {stays}: `.requires_grad == {wanted}` compares, and nothing takes the "
-        "result",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} {stays}: `.requires_grad == {wanted}` is a comparison, and its "
+        "result is not used",
         f"Assign with one equals sign: `.requires_grad = {wanted}`.",
         dedupe_locations(
             [
-                *analysis.user_frames(site, "compares and sets nothing"),
+                *analysis.user_frames(site, "compared here, nothing set"),
                 *frozen_here(analysis, tensors),
             ]
         ),
@@ -63,15 +63,15 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
         names = [name_of(analysis, t) for t in tensors]
         yield Problem(
             "info",
-            f"{summarize_names(names)} {agree(names, 'has', 'have')} a parameter group of {optimizer.type} and "
-            f"{agree(names, 'does', 'do')} not require grad at any step: step() never moves "
+            f"{summarize_names(names)} {agree(names, 'is', 'are')} in a parameter group of {optimizer.type} but "
+            f"{agree(names, 'does', 'do')} not require grad at any step: step() never updates "
             f"{agree(names, 'it', 'them')}",
             "To train it, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); otherwise "
-            "leave it out of the optimizer.",
+            "remove it from the optimizer.",
             dedupe_locations(
                 [
                     *frozen_here(analysis, tensors),
-                    *analysis.user_frames(optimizer.site, "given to the optimizer here"),
+                    *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
                     *made_here(analysis, tensors),
                 ]
             ),

@@ -12,10 +12,12 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
-_THAW = "To train {them}, call requires_grad_(True) on {them} before the steps; otherwise leave {them} out of the optimizer."
+_THAW = (
+    "To train {them}, call requires_grad_(True) on {them} before the steps; otherwise remove {them} from the optimizer."
+)
 _LIBRARY = (
-    "To train some of them, call requires_grad_(True) on these afterwards (with PEFT: list a new head in modules_to_save, "
-    "or pass the task_type); otherwise leave them out of the optimizer."
+    "To train some of them, call requires_grad_(True) on those afterwards (with PEFT: list a new head in modules_to_save, "
+    "or pass the task_type); otherwise remove them from the optimizer."
 )
 
 
@@ -29,13 +31,13 @@ def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterato
         yield Problem(
             "info",
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad at any step of "
-            f"{found.optimizer.type}, which holds {them} and never moves {them}: {_why(found, them)}",
+            f"{found.optimizer.type}, which holds {them} but never updates {them}: {_why(found, them)}",
             _LIBRARY if found.reason == "library" else _THAW.format(them=them),
             dedupe_locations(
                 [
                     *frozen_here(analysis, found.tensors),
-                    *analysis.user_frames(found.thawed, "thawed here in the other model"),
-                    *analysis.user_frames(found.optimizer.site, "given to the optimizer here"),
+                    *analysis.user_frames(found.thawed, "unfrozen here in the other model"),
+                    *analysis.user_frames(found.optimizer.site, "passed to the optimizer here"),
                 ]
             ),
             tuple(dict.fromkeys(names)),
@@ -46,8 +48,8 @@ def _why(found: SetAside, them: str) -> str:
     """What speaks for it that they were to learn."""
     kind = found.optimizer.type
     return {
-        "since": f"{'it' if them == 'it' else 'they'} still required grad when {kind} was made",
-        "state": f"the state that was loaded into {kind} has entries for {them}, from steps that moved {them}",
-        "twin": f"the line that freezes {them} froze the same of another model before, and that was unfrozen later",
-        "library": f"a library froze {them}, not the program's own code",
+        "since": f"{'it' if them == 'it' else 'they'} still required grad when {kind} was built",
+        "state": f"the state loaded into {kind} has entries for {them}, from steps that updated {them}",
+        "twin": f"the line that freezes {them} also froze the same part of another model, which was unfrozen later",
+        "library": f"a library froze {them}, not your code",
     }[found.reason]

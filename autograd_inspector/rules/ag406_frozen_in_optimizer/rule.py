@@ -18,11 +18,12 @@ from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import neve
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A frozen parameter that still moves, or one frozen by accident because it is tied to another.
+    """A frozen parameter still changes, or a parameter is frozen by accident because it is tied to another one.
 
     Why it matters
-        `requires_grad = False` stops backward, not the optimizer: with a gradient left over from before, momentum and
-        weight decay go on moving the parameter. And freezing one module freezes whatever shares its parameters.
+        `requires_grad = False` stops the backward pass, not the optimizer: if `.grad` still holds an old gradient, momentum
+        and weight decay keep changing the parameter. And freezing one module freezes every module that shares its
+        parameters.
 
     Example
         ::
@@ -76,8 +77,8 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
             yield Problem(
                 "warning",
                 f"freezing {frozen[0]} also froze {join_names(learning)}: they are one parameter (tied), and the module of "
-                f"{learning[0]} is still to be trained",
-                f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or leave the tied weight out of the freezing.",
+                f"{learning[0]} is still being trained",
+                f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or do not freeze the tied weight.",
                 analysis.user_frames(change.site, "frozen here"),
                 capture.display_names.every_name_of(change.tensor),
                 cures=tuple(
@@ -122,8 +123,8 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen and then unfrozen again before the first step, so step() "
-            f"moves {agree(names, 'it', 'them')}",
-            "Freeze last, after whatever sets requires_grad of all parameters, or leave the frozen ones out of that loop.",
+            f"updates {agree(names, 'it', 'them')}",
+            "Freeze last, after the code that sets requires_grad of all parameters, or exclude the frozen parameters from that loop.",
             dedupe_locations(
                 [
                     *analysis.user_frames(site, "unfrozen again here"),
@@ -157,9 +158,9 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{summarize_names(names)} {agree(names, 'is', 'are')} not frozen: `.{event.attribute} = False` set a plain attribute "
-            "that torch does not read, and step() moves "
+            "that torch does not read, and step() updates "
             f"{agree(names, 'it', 'them')}",
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
-            analysis.user_frames(event.site, "freezes nothing here"),
+            analysis.user_frames(event.site, "nothing frozen here"),
             tuple(dict.fromkeys([*names, event.attribute])),
         )

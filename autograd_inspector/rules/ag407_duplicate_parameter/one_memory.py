@@ -29,9 +29,9 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
         owners = [name_of(analysis, pair.owner) for pair in pairs]
         yield Problem(
             "info" if all(_adds_up(analysis, pair) for pair in pairs) else "warning",
-            f"{summarize_names(joined)} and {summarize_names(owners)} are different parameters on the same memory: an update of "
-            "one modifies the other as well",
-            "To keep them apart, copy the values: `.clone()`, or `copy_()` into other memory. To share them, use "
+            f"{summarize_names(joined)} and {summarize_names(owners)} are different parameters that share memory: updating one "
+            "also modifies the other",
+            "To keep them separate, copy the values: `.clone()`, or `copy_()` into other memory. To share them, use "
             "one Parameter in both places, with its transpose or view in forward, and list it once in the optimizer.",
             dedupe_locations([*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])]),
             tuple(dict.fromkeys([*joined, *owners])),
@@ -48,7 +48,7 @@ def _site(analysis: Analysis, pair: Shared) -> int:
 
 def _places(analysis: Analysis, pair: Shared) -> tuple[Location, ...]:
     site = _site(analysis, pair)
-    return analysis.user_frames(site, "put onto that memory here") if site >= 0 else ()
+    return analysis.user_frames(site, "memory shared here") if site >= 0 else ()
 
 
 def _updates(analysis: Analysis, memory: OneMemory, pair: Shared) -> Iterator[Location]:

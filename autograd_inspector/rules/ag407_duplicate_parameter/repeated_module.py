@@ -22,23 +22,23 @@ def one_module_in_a_list(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, found: Repeated) -> Problem:
     names = [analysis.capture.display_names.registered(path) for path in found.paths]
     parameters = [name_of(analysis, tensor) for tensor in found.event.tensors]
-    what = f"{join_names(names, _NAMED)} are one and the same module, with one set of parameters"
+    what = f"{join_names(names, _NAMED)} are the same module, with one set of parameters"
     places = analysis.user_frames(found.event.site, f"put into the {found.event.type} several times here")
     if found.calls:
         return Problem(
             "warning",
-            f"{what}, and each forward calls it with the same inputs {len(found.calls)} times: the results are all equal",
-            "Make a module for each place, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`, or "
+            f"{what}, and each forward calls it {len(found.calls)} times with the same inputs: the results are all equal",
+            "Create a module for each entry, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`, or "
             "`copy.deepcopy(module)`.",
             places,
             tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
         )
     return Problem(
         "info",
-        f"{what}: the list multiplies the computation, not what can be learnt",
-        "To let them differ, make a module for each place, in a comprehension: "
-        "`nn.ModuleList([make() for _ in range(n)])`, or `copy.deepcopy(module)`. To share the parameters is right where "
-        "it is meant.",
+        f"{what}: the list adds computation, but no trainable parameters",
+        "If they should differ, create a module for each entry, in a comprehension: "
+        "`nn.ModuleList([make() for _ in range(n)])`, or `copy.deepcopy(module)`. If sharing the parameters is intended, "
+        "nothing needs to change.",
         places,
         tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
     )

@@ -20,13 +20,13 @@ from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import o
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """One parameter twice in an optimizer, in two that step with one gradient or in a list, or two on one memory.
+    """A parameter is in an optimizer or a module list twice, in two optimizers with one gradient, or shares memory.
 
     Why it matters
-        It is stepped twice per step, with two momenta. Concatenating `parameters()` of modules that share a weight
-        does it. A parameter that is made of another's memory (`b.data = a.data`, `nn.Parameter(a.t())`) is written by
-        every update of that one as well. `nn.ModuleList([layer] * 3)` is a list of one layer, three times: an ensemble
-        made like that has one member.
+        A duplicate is updated twice per step, with two momentum buffers. Concatenating `parameters()` of modules that
+        share a weight causes it. A parameter created on another one's memory (`b.data = a.data`, `nn.Parameter(a.t())`)
+        changes with every update of the other parameter. `nn.ModuleList([layer] * 3)` lists one layer three times: an
+        ensemble built this way has one member.
 
     Example
         ::
@@ -57,9 +57,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 "warning",
                 f"{optimizer.type} holds duplicate parameters: {summarize_names(names)} "
                 f"{agree(names, 'is', 'are')} listed twice and stepped twice per step()",
-                "Collect parameters from one parent module (its parameters() yields a shared one once), or deduplicate: "
+                "Collect parameters from one parent module (its parameters() yields a shared parameter once), or deduplicate: "
                 "list(dict.fromkeys(params)).",
-                analysis.user_frames(optimizer.site, "given to the optimizer twice here"),
+                analysis.user_frames(optimizer.site, "passed to the optimizer twice here"),
                 tuple(dict.fromkeys([*names, *aliases])),
                 cures=_each_once(analysis, optimizer),
                 safe=True,
@@ -78,10 +78,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
         names = [name_of(analysis, t) for t in refusal.tensors]
         yield Problem(
             "error",
-            f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {agree(names, 'is', 'are')} in another of its "
-            "groups already",
+            f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {agree(names, 'is', 'are')} already in "
+            "another of its groups",
             _left_out_once(analysis, refusal),
-            analysis.user_frames(refusal.site, "given to the optimizer a second time here"),
+            analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
             tuple(dict.fromkeys(names)),
         )
 
@@ -90,8 +90,8 @@ def _left_out_once(analysis: Analysis, refusal: ParametersRefused) -> str:
     """What to do with parameters that a second group may not have, in the program's own names."""
     if refusal.added:
         return (
-            "The optimizer has them already: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
-            "out when it is made and add them here."
+            "The optimizer already has them: set the lr of that group (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
+            "out when building the optimizer and add them here."
         )
     collection, model = collected(analysis, refusal.tensors)
     general = (
@@ -120,8 +120,8 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
             yield Problem(
                 "warning",
                 f"{summarize_names(names)} {agree(names, 'is', 'are')} a duplicate: in {one.type} and in {other.type}, "
-                "which both step with one gradient",
-                "Give each parameter to one optimizer only.",
+                "which both step with the same gradient",
+                "Pass each parameter to one optimizer only.",
                 dedupe_locations(
                     [
                         *analysis.user_frames(one.site, "first optimizer made here"),

@@ -26,20 +26,20 @@ def _problem(analysis: Analysis, lost: LostState) -> Problem:
     names = names_of(analysis, lost.tensors)
     entries = _entries(analysis, last.optimizer)
     kept = f" ({join_names(entries)})" if entries else ""
-    stepped = analysis.user_frames(last.site, "step() begins with no state here")
+    stepped = analysis.user_frames(last.site, "step() starts without state here")
     if lost.renewed:
         text = (
-            f"a new {optimizer.type} is made for each step, so the state of {summarize_names(names)}{kept} begins "
+            f"a new {optimizer.type} is created for each step, so the state of {summarize_names(names)}{kept} starts "
             "at zero in each step, and nothing is averaged over steps"
         )
-        fix = f"Make {optimizer.type} once, before the loop."
-        places = [*analysis.user_frames(optimizer.site, "made for each step here"), *stepped]
+        fix = f"Create {optimizer.type} once, before the loop."
+        places = [*analysis.user_frames(optimizer.site, "created for each step here"), *stepped]
     else:
         text = (
-            f"{optimizer.type} has no state for {summarize_names(names)} when a step begins: what the step before had "
-            f"made{kept} was removed, so nothing is averaged over steps"
+            f"{optimizer.type} has no state for {summarize_names(names)} at the start of a step: the state from the previous "
+            f"step{kept} was removed, so nothing is averaged over steps"
         )
-        fix = f"Leave {variable(analysis, optimizer)}.state as step() left it."
+        fix = f"Do not clear or replace {variable(analysis, optimizer)}.state between steps."
         places = [*assigned_by_program(analysis, optimizer), *stepped]
     return Problem("warning", text, fix, dedupe_locations(places), tuple(names), ops=(last.op,))
 

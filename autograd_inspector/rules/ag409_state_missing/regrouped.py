@@ -21,8 +21,8 @@ def other_groups(analysis: Analysis, load: LoadRefused, optimizer: OptimizerReco
     """State hangs on parameters, groups only number them: so it can be handed over."""
     return Problem(
         "error",
-        f"{load.api} refused the checkpoint: it has as many parameters, but in other groups ({list(load.saved_groups)} were "
-        f"saved, {list(load.own_groups)} are here); the optimizer holds {summarize_names(names)}",
+        f"{load.api} refused the checkpoint: it has as many parameters, but in different groups (saved: "
+        f"{list(load.saved_groups)}, here: {list(load.own_groups)}); the optimizer holds {summarize_names(names)}",
         _handed_over(analysis, load, optimizer),
         dedupe_locations(
             [
@@ -37,7 +37,7 @@ def other_groups(analysis: Analysis, load: LoadRefused, optimizer: OptimizerReco
 def _handed_over(analysis: Analysis, load: LoadRefused, optimizer: OptimizerRecord) -> str:
     made = _one_group(analysis, load, optimizer)
     return (
-        f"{made}, and hand its state over: `{variable(analysis, optimizer)}.state.update(old.state)`. The new groups keep their own "
+        f"{made}, and copy its state: `{variable(analysis, optimizer)}.state.update(old.state)`. The new groups keep their "
         "settings."
     )
 

@@ -22,12 +22,13 @@ from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Some parameters have state, others that step have none; or a load was refused because the groups differ.
+    """Some stepped parameters have no state while others do, or a load was refused because the groups differ.
 
     Why it matters
-        After a resume, parameters without state start again with zero moments while the rest continue. When a group
-        has more parameters than the checkpoint's, nothing is loaded at all. An optimizer that makes its state when it is
-        built has none for what is unfrozen later. Where the loop makes the optimizer, or clears its state, no step has any.
+        After a resume, parameters without state restart with zero moments while the rest continue. If a group has more
+        parameters than in the checkpoint, nothing is loaded at all. An optimizer that creates its state when it is built
+        has no state for parameters that are unfrozen later. If the loop creates the optimizer or clears its state, every
+        step starts without state.
 
     Example
         ::
@@ -72,7 +73,8 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
     new = [c.tensor for c in thawed] or [c.tensor for c in added] or list(load.tensors)
     names = [name_of(analysis, t) for t in new]
     sizes = f"saved groups: {list(load.saved_groups)} and own groups: {list(load.own_groups)}"
-    what = "began to require grad since" if thawed else "came to the model since"
+    have = agree(names, "has", "have")
+    what = f"{have} required grad since" if thawed else f"{have} been added to the model since"
     what = (
         f"; {summarize_names(names)} {what}" if thawed or added else f"; the optimizer holds {summarize_names(names)}"
     )
@@ -82,9 +84,9 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
         return
     yield Problem(
         "error",
-        f"{load.api} refused the checkpoint: its groups hold other numbers of parameters ({sizes}){what}",
-        "Build the optimizer with the parameters that it had when the checkpoint was written, load, and then call "
-        "add_param_group({'params': [...]}) for the new ones.",
+        f"{load.api} refused the checkpoint: its groups hold different numbers of parameters ({sizes}){what}",
+        "Build the optimizer with the parameters that it had when the checkpoint was written, load the checkpoint, then call "
+        "add_param_group({'params': [...]}) for the new parameters.",
         dedupe_locations(
             [
                 *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
@@ -106,8 +108,8 @@ def _added(analysis: Analysis, load: LoadRefused) -> list[ParameterRegistered]:
 def _missing(analysis: Analysis, optimizer: OptimizerRecord, names: list[str]) -> Problem:
     return Problem(
         "warning",
-        f"{optimizer.type}: {summarize_names(names)} {agree(names, 'has', 'have')} no state after loading while the other "
-        "parameters do: their moments start from zero",
+        f"{optimizer.type}: {summarize_names(names)} {agree(names, 'has', 'have')} no state after loading, but the other "
+        f"parameters do: {agree(names, 'its', 'their')} moments start from zero",
         "Check that the checkpoint was written with the same parameters in the same order.",
         dedupe_locations(
             [

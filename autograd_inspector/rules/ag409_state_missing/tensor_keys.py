@@ -40,12 +40,12 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
     option = _OPTIONS.get(key, "")
     lines = [e for e in capture.events_of(OptionSet) if e.option == (option or e.option)]
     option = option or (lines[0].option if lines else "")
-    why = f": {option} was switched on after the state had been made without it" if option and lines else ""
+    why = f": {option} was enabled after the state had been created without it" if option and lines else ""
     fresh = "tart these parameters with fresh state: `optimizer.state.pop(parameter)`."
     yield Problem(
         "error",
-        f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which has none{why}",
-        f"Pass {option} to {optimizer.type}() when it is made; or s{fresh}" if option else f"S{fresh}",
+        f"{optimizer.type}.step() reads {key} from the state of {summarize_names(names)}, which does not have it{why}",
+        f"Pass {option} to {optimizer.type}() when creating it; or s{fresh}" if option else f"S{fresh}",
         dedupe_locations(
             [
                 *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
@@ -81,14 +81,14 @@ def _never_made(
     kinds = [entry.name for entry in having[0].state]
     alike = all(e.shape == row.shape and e.dtype == row.dtype for row in having for e in row.state)
     thawed = analysis.lifecycle.unfrozen((row.tensor for row in bare), since=optimizer.created_at, until=step.at)
-    when = f": it was made before {agree(names, 'it', 'they')} began to require grad" if thawed else ""
+    when = f": the state was created before {agree(names, 'it', 'they')} required grad" if thawed else ""
     make = f"`for key in {kinds}: self.state[p].setdefault(key, torch.zeros_like(p))` in {optimizer.type}.step()"
     yield Problem(
         "error",
-        f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which {agree(names, 'has', 'have')} none, "
-        f"while {summarize_names(row.name for row in having)} {agree(having, 'has', 'have')} it{when}",
-        f"Make the state where it is missing{f', {make}' if alike else f', in {optimizer.type}.step()'}; or make it for all "
-        "parameters of the groups, whether they require grad yet or not.",
+        f"{optimizer.type}.step() reads {key} from the state of {summarize_names(names)}, which {agree(names, 'has', 'have')} no "
+        f"state; {summarize_names(row.name for row in having)} {agree(having, 'has', 'have')} it{when}",
+        f"Create the missing state{f', {make}' if alike else f', in {optimizer.type}.step()'}; or create it for all "
+        "parameters of the groups, whether or not they require grad yet.",
         dedupe_locations(
             [
                 *made_by_class(analysis, optimizer, kinds),

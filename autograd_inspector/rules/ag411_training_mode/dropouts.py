@@ -27,11 +27,11 @@ def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
     if "dropout" in found.op.name:
         why = "the call does not pass `training`, which is True by default"
         fix = (
-            "Pass the mode of the module: `training=self.training`, or use an nn.Dropout module. Where values are to be "
-            "dropped in eval mode as well, write `training=True`."
+            "Pass the mode of the module: `training=self.training`, or use an nn.Dropout module. To drop values in eval mode "
+            "too, write `training=True`."
         )
     else:
-        why = "it knows no mode, and applies `dropout_p` in any case"
+        why = "it ignores the mode and always applies `dropout_p`"
         fix = "Pass `dropout_p=p if self.training else 0.0`."
     return Problem(
         "warning",
@@ -56,14 +56,14 @@ def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
     them = agree(layers, "it", "them")
     return Problem(
         "warning",
-        f"the results of {name} that `{found.together.name}` puts together are all equal: {name} is in eval mode, in which "
-        f"{join_names(layers, _NAMED)} {agree(layers, 'drops', 'drop')} nothing, and it is given the same input each time",
+        f"the results of {name} that `{found.together.name}` combines are all equal: {name} is in eval mode, in which "
+        f"{join_names(layers, _NAMED)} {agree(layers, 'drops', 'drop')} nothing, and gets the same input each time",
         f"To draw samples with dropout, put {join_names(layers, _NAMED)} back into train mode after {name}.eval(): "
         f"`for m in {name}.modules(): if isinstance(m, nn.Dropout): m.train()`. Without {them}, one call is enough.",
         dedupe_locations(
             [
                 *analysis.user_frames(first.site, "called in eval mode here"),
-                *analysis.user_frames(found.together.site, "put together here"),
+                *analysis.user_frames(found.together.site, "combined here"),
             ]
         ),
         (name, *layers[:_NAMED]),

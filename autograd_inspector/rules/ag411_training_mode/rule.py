@@ -18,15 +18,15 @@ _NAMED = 3
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A model that trains in eval mode, a teacher that runs in train mode, a dropout that the mode does not reach.
+    """A model trains in eval mode, a teacher runs in train mode, or a dropout ignores the mode.
 
     Why it matters
-        In eval mode dropout drops nothing, and a batch norm takes its running statistics and no longer updates them.
-        Training goes on without a word: it overfits, or normalizes by statistics that no longer fit. In train mode a
-        teacher's answers are noisy, and a frozen part's statistics drift away from its weights: neither no_grad() nor
-        requires_grad_(False) changes the mode, and train() of a model puts every part of it into train mode.
-        `F.dropout(x)` knows no mode: it drops values in evaluation as well. And an nn.Dropout in eval mode draws no
-        samples of a prediction.
+        In eval mode, dropout drops nothing, and batch norm uses its running statistics without updating them. Training
+        continues silently: it overfits, or normalizes with outdated statistics. In train mode, the outputs of a teacher
+        are noisy, and the statistics of a frozen part drift away from its weights: neither no_grad() nor
+        requires_grad_(False) changes the mode, and `model.train()` puts every submodule into train mode. `F.dropout(x)`
+        ignores the mode: it also drops values during evaluation. And an nn.Dropout in eval mode does not sample
+        predictions.
 
     Example
         ::
@@ -71,9 +71,9 @@ def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
     optimizer = capture.placement.optimizers[found.step.optimizer].type
     return Problem(
         "warning",
-        f"{optimizer}.step() trains {name} in eval mode: {switch.api} came before an evaluation, and train() did not "
-        f"follow it; {join_names(layers, _NAMED)} {agree(layers, 'works', 'work')} as in evaluation, not as in training",
-        f"Call {name}.train() after the evaluation, before training goes on. Or put back the mode that it had: "
+        f"{optimizer}.step() trains {name} in eval mode: {switch.api} came before an evaluation, and train() was not "
+        f"called after it; {join_names(layers, _NAMED)} {agree(layers, 'behaves', 'behave')} as in evaluation",
+        f"Call {name}.train() after the evaluation, before training continues. Or restore the previous mode: "
         f"`was_training = {name}.training` before `{name}.eval()`, `{name}.train(was_training)` after the evaluation.",
         dedupe_locations(
             [

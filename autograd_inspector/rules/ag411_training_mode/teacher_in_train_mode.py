@@ -27,13 +27,15 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
     if found.switch is not None and found.undone is not None:
         why = f"{found.undone.api} put it back into train mode before it was called"
         text = f"{found.switch.api} has no effect on {name}, which is frozen: {why}, and {_effects(analysis, found)}"
-        fix = f"Call {name}.eval() after each train() of the model around it, or in that model's own train()."
+        fix = (
+            f"Call {name}.eval() after each train() of the enclosing model, or override train() of that model to do so."
+        )
     else:
         text = (
-            f"{name} is in train mode although nothing trains it, and what it returns goes into the loss: "
+            f"{name} is in train mode although nothing trains it, and its output goes into the loss: "
             f"{_effects(analysis, found)}"
         )
-        fix = f"Call {name}.eval() before training, and after each train() of a model that contains it: no_grad() and requires_grad_(False) leave the mode as it is."
+        fix = f"Call {name}.eval() before training, and after each train() of a model that contains it: no_grad() and requires_grad_(False) do not change the mode."
     used = analysis.user_frames(found.op.site, "called in train mode here")
     return Problem(
         "warning",

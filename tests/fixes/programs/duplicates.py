@@ -35,11 +35,15 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 optimizer.add_param_group({"params": net[1].parameters(), "lr": 0.01})
 """,
         by(
-            "set that group's lr (`optimizer.param_groups[i]['lr'] = ...`)",
+            "set the lr of that group (`optimizer.param_groups[i]['lr'] = ...`)",
             'optimizer.add_param_group({"params": net[1].parameters(), "lr": 0.01})',
             "optimizer.param_groups[0]['lr'] = 0.01",
         ),
-        by("leave them out when it is made and add them here", "SGD(net.parameters()", "SGD(net[0].parameters()"),
+        by(
+            "leave them out when building the optimizer and add them here",
+            "SGD(net.parameters()",
+            "SGD(net[0].parameters()",
+        ),
     ),
     "two groups have the same parameters": case(
         "AG407",
@@ -66,7 +70,7 @@ one.step()
 other.step()
 """,
         by(
-            "Give each parameter to one optimizer only",
+            "Pass each parameter to one optimizer only",
             "one = torch.optim.SGD(net.parameters()",
             "one = torch.optim.SGD(net[0].parameters()",
         ),
@@ -135,7 +139,7 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Make a module for each place, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`",
+            "Create a module for each entry, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`",
             "[nn.Linear(4, 2)] * 3",
             "[nn.Linear(4, 2) for _ in range(3)]",
         ),

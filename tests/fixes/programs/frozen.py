@@ -21,9 +21,9 @@ for i in range(2):
     net(x).mean().backward()
     optimizer.step()
 """,
-        by("Clear with zero_grad(), which sets .grad to None by default", "set_to_none=False", ""),
+        by("Clear gradients with zero_grad(), which sets .grad to None by default", "set_to_none=False", ""),
         by(
-            "take what you freeze out of the optimizer",
+            "remove frozen parameters from the optimizer",
             "        start =",
             "        optimizer.param_groups[0]['params'] = list(net[1].parameters())\n        start =",
         ),
@@ -46,7 +46,7 @@ optimizer.step()
 """,
         by("module.zero_grad(set_to_none=True)", "start =", "net[0].zero_grad(set_to_none=True)\nstart ="),
         by(
-            "take it out of the optimizer",
+            "remove them from the optimizer",
             "start =",
             "optimizer.param_groups[0]['params'] = list(net[1].parameters())\nstart =",
         ),
@@ -98,7 +98,7 @@ for i in range(2):
 """,
         by("call requires_grad_(True)", "net = nn", "table.requires_grad_(True)\nnet = nn"),
         by("(Embedding.from_pretrained(..., freeze=False))", "torch.randn(5, 4))", "torch.randn(5, 4), freeze=False)"),
-        by("otherwise leave it out of the optimizer", '{"params": table.parameters()}, ', ""),
+        by("otherwise remove it from the optimizer", '{"params": table.parameters()}, ', ""),
         symptom="torch.equal(start, table.weight) and len(optimizer.param_groups) == 2",
     ),
     "a part is frozen after the optimizer was made": case(
@@ -124,7 +124,7 @@ for i in range(2):
             "    net[1].requires_grad_(True)",
             "    net[1].requires_grad_(True)\n    net[0].requires_grad_(True)",
         ),
-        by("otherwise leave them out of the optimizer", "SGD(net.parameters()", "SGD(net[1].parameters()"),
+        by("otherwise remove them from the optimizer", "SGD(net.parameters()", "SGD(net[1].parameters()"),
         symptom="torch.equal(start, net[0].weight) and len(optimizer.param_groups[0]['params']) == 4",
     ),
     "what was frozen is thawed by a loop over everything": case(
@@ -140,13 +140,13 @@ net(torch.randn(3, 4)).mean().backward()
 optimizer.step()
 """,
         by(
-            "Freeze last, after whatever sets requires_grad of all parameters",
+            "Freeze last, after the code that sets requires_grad of all parameters",
             "net[0].requires_grad_(False)\n",
             "",
             "optimizer =",
             "net[0].requires_grad_(False)\noptimizer =",
         ),
-        by("leave the frozen ones out of that loop", "for p in net.parameters()", "for p in net[1].parameters()"),
+        by("exclude the frozen parameters from that loop", "for p in net.parameters()", "for p in net[1].parameters()"),
         symptom="not torch.equal(start, net[0].weight)",
     ),
     "freezing one of two tied weights freezes both": case(
@@ -168,7 +168,7 @@ net(torch.tensor([1, 2])).pow(2).mean().backward()
 optimizer.step()
 """,
         by("Untie them (", "optimizer =", "net.head.weight = nn.Parameter(net.embed.weight.clone())\noptimizer ="),
-        by("leave the tied weight out of the freezing", "net.embed.requires_grad_(False)\n", ""),
+        by("do not freeze the tied weight", "net.embed.requires_grad_(False)\n", ""),
         symptom="torch.equal(start, net.head.weight)",
     ),
     "a library freezes a new head": case(
@@ -186,13 +186,13 @@ for i in range(2):
 head = net.base_model.model[2]
 """,
         by(
-            "To train some of them, call requires_grad_(True) on these afterwards",
+            "To train some of them, call requires_grad_(True) on those afterwards",
             "optimizer =",
             "net.base_model.model[2].requires_grad_(True)\noptimizer =",
         ),
         by("list a new head in modules_to_save", '["0"])', '["0"], modules_to_save=["2"])'),
         by(
-            "otherwise leave them out of the optimizer",
+            "otherwise remove them from the optimizer",
             "AdamW(net.parameters()",
             "AdamW([p for p in net.parameters() if p.requires_grad]",
         ),

@@ -20,7 +20,7 @@ for epoch in range(3):
     scheduler.step()
 """,
         by(
-            "Make the scheduler again where the new optimizer is made: `ExponentialLR(optimizer, ...)`",
+            "Create the scheduler again for the new optimizer: `ExponentialLR(optimizer, ...)`",
             "    if epoch == 1:\n        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n",
             "    if epoch == 1:\n        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n        scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)\n",
         ),
@@ -133,7 +133,7 @@ for i in range(3):
     net(torch.ones(3, 4)).mean().backward()
     optimizer.step()
 """,
-        by("Give optimizer a learning rate: `SGD(..., lr=1e-3)`", "lr=0.0", "lr=1e-3"),
+        by("Set a learning rate for optimizer: for example, `SGD(..., lr=1e-3)`", "lr=0.0", "lr=1e-3"),
         symptom="torch.equal(start, net.weight)",
     ),
     "a schedule counts micro-batches": case(
@@ -151,12 +151,12 @@ for i in range(8):
     scheduler.step()
 """,
         by(
-            "Count for the schedule what its step() counts: all updates of the training",
+            "Set the length of the schedule to the number of calls to its step(): all updates of the training",
             "total_iters=4",
             "total_iters=8",
         ),
         by(
-            "call it beside the optimizer's step(), not with every batch",
+            "call it next to the optimizer's step(), not with every batch",
             "    scheduler.step()",
             "    if i % 2 == 1:\n        scheduler.step()",
         ),

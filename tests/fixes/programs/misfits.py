@@ -34,7 +34,7 @@ net = nn.Linear(4, 1)
 given = {"kernel": torch.zeros(1, 4), "offset": torch.zeros(1)}
 net.load_state_dict(given, strict=False)
 """,
-        by("Give the tensors the names that Linear.state_dict() has", '"kernel"', '"weight"', '"offset"', '"bias"'),
+        by("Use the names in Linear.state_dict() for the tensors", '"kernel"', '"weight"', '"offset"', '"bias"'),
         by(
             "Pass strict=True to load_state_dict",
             '"kernel"',
@@ -53,7 +53,7 @@ net = nn.Linear(4, 1)
 given = {name.upper(): torch.zeros_like(value) for name, value in net.named_parameters()}
 out = torch.func.functional_call(net, given, (torch.ones(3, 4),))
 """,
-        by("Give the tensors the names that Linear.named_parameters() has", "name.upper()", "name"),
+        by("Use the names in Linear.named_parameters() for the tensors", "name.upper()", "name"),
         by(
             "Pass strict=True to functional_call",
             "name.upper()",
@@ -77,7 +77,7 @@ given = {"weight": torch.zeros(1, 4), "bias": torch.zeros(1)}
 net.load_state_dict(given, strict=False)
 """,
         by(
-            'Put "backbone." before the names',
+            'Prepend "backbone." to the names',
             "net.load",
             'given = {"backbone." + name: value for name, value in given.items()}\nnet.load',
         ),
@@ -155,7 +155,7 @@ net(table(torch.tensor([1, 2]))).mean().backward()
 optimizer.step()
 """,
         by(
-            "Give SparseAdam only the parameters with sparse gradients, and the others to another optimizer",
+            "Pass only the parameters with sparse gradients to SparseAdam, and the others to another optimizer",
             "[*table.parameters(), *net.parameters()]",
             "table.parameters()",
             "net(table",
@@ -184,7 +184,7 @@ x = torch.randn(3, 4)
 out = net(x)
 """,
         by(
-            "Convert the whole model, and what it is given, to one dtype",
+            "Convert the whole model and its inputs to one dtype",
             "net[1].double()",
             "net.double()",
             "torch.randn(3, 4)",
@@ -198,7 +198,7 @@ net = nn.Linear(4, 1)
 x = torch.from_numpy(np.ones((3, 4)))
 out = net(x)
 """,
-        by("Bring x to the dtype of the parameters before the model is called", "out = net(x)", "out = net(x.float())"),
+        by("Convert x to the dtype of the parameters before calling the model", "out = net(x)", "out = net(x.float())"),
         by("convert the model", "out =", "net.double()\nout ="),
     ),
     "a layer has no memory": case(
@@ -209,7 +209,7 @@ weights = nn.Linear(4, 1).state_dict()
 x = torch.randn(3, 4)
 out = net(x)
 """,
-        by("`to_empty(device=...)` of its module", "out =", 'net.to_empty(device="cpu")\nout ='),
-        by("a load with assign=True", "out =", "net.load_state_dict(weights, assign=True)\nout ="),
+        by("call `to_empty(device=...)` on its module", "out =", 'net.to_empty(device="cpu")\nout ='),
+        by("load with assign=True", "out =", "net.load_state_dict(weights, assign=True)\nout ="),
     ),
 }

@@ -23,7 +23,7 @@ size = net.weight.grad.norm()
             "size = net.weight.grad.norm()\noptimizer.step()",
         ),
         by(
-            "the ...Reference classes leave .grad alone",
+            "the ...Reference classes do not modify .grad",
             "schedulefree.AdamWScheduleFree",
             "schedulefree.AdamWScheduleFreeReference",
         ),
@@ -38,7 +38,9 @@ net(torch.ones(3, 4)).mean().backward()
 optimizer.step()
 """,
         by(
-            "Call optimizer.train() before training (beside model.train())", "net(torch", "optimizer.train()\nnet(torch"
+            "Call optimizer.train() before training (next to model.train())",
+            "net(torch",
+            "optimizer.train()\nnet(torch",
         ),
         by(
             "optimizer.eval() before evaluation",
@@ -90,7 +92,7 @@ mode = optimizer.param_groups[0]["train_mode"]
 net.train()
 """,
         by(
-            "Call optimizer.eval() before evaluating or saving (beside model.eval()), and optimizer.train() afterwards",
+            "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards",
             "net.eval()",
             "net.eval()\noptimizer.eval()",
             "net.train()",
@@ -114,7 +116,7 @@ for epoch in range(3):
         seen = model(x).pow(2).mean()
 """,
         by(
-            "Call model.train() after the evaluation, before training goes on",
+            "Call model.train() after the evaluation, before training continues",
             "        seen = model(x).pow(2).mean()\n",
             "        seen = model(x).pow(2).mean()\n    model.train()\n",
         ),
@@ -166,12 +168,12 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Call net.teacher.eval() after each train() of the model around it",
+            "Call net.teacher.eval() after each train() of the enclosing model",
             "net.train()",
             "net.train()\nnet.teacher.eval()",
         ),
         by(
-            "in that model's own train()",
+            "override train() of that model to do so",
             "    def forward",
             "    def train(self, mode=True):\n        super().train(mode)\n        self.teacher.eval()\n        return self\n    def forward",
         ),

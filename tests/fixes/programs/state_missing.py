@@ -27,7 +27,7 @@ extra(net(x)).mean().backward()
 optimizer.step()
 """,
         by(
-            "Build the optimizer with the parameters that it had when the checkpoint was written, load, and then call add_param_group",
+            "Build the optimizer with the parameters that it had when the checkpoint was written, load the checkpoint, then call add_param_group",
             "optimizer = torch.optim.Adam(net.parameters(), lr=0.1)\noptimizer.load_state_dict(checkpoint)\n",
             "optimizer = torch.optim.Adam([net.weight, net.bias], lr=0.1)\noptimizer.load_state_dict(checkpoint)\noptimizer.add_param_group({'params': list(extra.parameters())})\n",
         ),
@@ -42,7 +42,7 @@ net(x).mean().backward()
 optimizer.step()
 """,
         by(
-            "`old = torch.optim.Adam(net.parameters())`, `old.load_state_dict(checkpoint)`, and hand its state over: `optimizer.state.update(old.state)`",
+            "`old = torch.optim.Adam(net.parameters())`, `old.load_state_dict(checkpoint)`, and copy its state: `optimizer.state.update(old.state)`",
             "optimizer.load_state_dict(checkpoint)",
             "old = torch.optim.Adam(net.parameters())\nold.load_state_dict(checkpoint)\noptimizer.state.update(old.state)",
         ),
@@ -57,7 +57,7 @@ net(x).mean().backward()
 optimizer.step()
 """,
         by(
-            "Load into an optimizer `old` that has the groups of the checkpoint (`old.load_state_dict(checkpoint)`), and hand its state over: `optimizer.state.update(old.state)`",
+            "Load into an optimizer `old` that has the groups of the checkpoint (`old.load_state_dict(checkpoint)`), and copy its state: `optimizer.state.update(old.state)`",
             "optimizer.load_state_dict(checkpoint)",
             'old = torch.optim.Adam([{"params": [net.weight]}, {"params": [net.bias]}])\nold.load_state_dict(checkpoint)\noptimizer.state.update(old.state)',
         ),
@@ -93,7 +93,7 @@ for i in range(3):
         optimizer.param_groups[0]["amsgrad"] = True
 """,
         by(
-            "Pass amsgrad to Adam() when it is made",
+            "Pass amsgrad to Adam() when creating it",
             "lr=0.1)",
             "lr=0.1, amsgrad=True)",
             '    if i == 1:\n        optimizer.param_groups[0]["amsgrad"] = True\n',
@@ -156,7 +156,7 @@ for i in range(2):
             "                    for key in ['buffer']: self.state[p].setdefault(key, torch.zeros_like(p))\n                    self.state[p][\"buffer\"].mul_",
         ),
         by(
-            "make it for all parameters of the groups, whether they require grad yet or not",
+            "create it for all parameters of the groups, whether or not they require grad yet",
             "                if p.requires_grad:\n                    self.state[p]",
             "                self.state[p]",
         ),
@@ -172,7 +172,7 @@ for i in range(3):
     optimizer.step()
 """,
         by(
-            "Make Adam once, before the loop",
+            "Create Adam once, before the loop",
             "    optimizer = torch.optim.Adam(net.parameters(), lr=0.1)\n",
             "",
             "for i",
@@ -192,7 +192,7 @@ for i in range(3):
     last = optimizer.state[net.weight]["step"]
     optimizer.state.clear()
 """,
-        by("Leave optimizer.state as step() left it", "    optimizer.state.clear()\n", ""),
+        by("Do not clear or replace optimizer.state between steps", "    optimizer.state.clear()\n", ""),
         symptom="last == 1",
     ),
 }

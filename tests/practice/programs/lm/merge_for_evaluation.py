@@ -1,4 +1,4 @@
-"""LoRA: the adapter is merged into the base weights for a fast evaluation and never unmerged before training goes on."""
+"""LoRA: the adapter is merged into the base weights for a fast evaluation and never unmerged before training continues."""
 
 import torch
 from peft import LoraConfig, get_peft_model
