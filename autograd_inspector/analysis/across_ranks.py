@@ -129,7 +129,7 @@ def _differences(
         ("dtype", lambda rank: shares[rank].dtype),
         ("device", lambda rank: _kind(shares[rank].device)),
         ("requires_grad", lambda rank: shares[rank].requires_grad),
-        ("placements", lambda rank: ", ".join(shares[rank].placements) or "no DTensor"),
+        ("placements", lambda rank: ", ".join(shares[rank].placements) or "not a DTensor"),
         ("optimizer", lambda rank: shares[rank].optimizer or "none"),
     )
     for what, read in compared:

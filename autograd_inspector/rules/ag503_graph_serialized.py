@@ -26,7 +26,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         A graph cannot leave its process. DataLoader workers raise far away from the line that computed the tensor;
-        plain pickling drops the history without a word.
+        plain pickling silently drops the history.
 
     Example
         ::
@@ -93,9 +93,9 @@ def _is_attribute(name: str) -> bool:
 
 def _fix(analysis: Analysis, held: list[int], verb: str, keeper: TensorHeld | None) -> str:
     """Detach what is stored or sent, and not what the program goes on computing with."""
-    elsewhere = "or compute it under torch.no_grad() where nothing trains on it."
+    elsewhere = "or compute it under torch.no_grad() if it needs no gradient."
     if len(held) != 1:
-        return f"{verb} a copy without history, `.detach()` of it, {elsewhere}"
+        return f"{verb} a detached tensor (`.detach()`), {elsewhere}"
     name = name_of(analysis, held[0])
     stored = "" if _is_attribute(name) else stored_detached(analysis, keeper, "detach()")
     if stored:
@@ -106,7 +106,7 @@ def _fix(analysis: Analysis, held: list[int], verb: str, keeper: TensorHeld | No
         return f"{verb} `{name}.detach()` instead of {name}, {elsewhere}"
     return (
         f"Store a detached copy in {name}, and keep the tensor itself under another name: "
-        f"`{name} = features.detach()`, where `features` is what is stored there now."
+        f"`{name} = features.detach()`, where `features` is the tensor stored there now."
     )
 
 

@@ -14,12 +14,12 @@ from autograd_inspector.model.values import SATURATING
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Gradients that shrink or grow ten thousandfold from the last layer to the first. Needs `values=True`.
+    """Gradients shrink or grow ten-thousandfold from the last layer to the first. Needs `values=True`.
 
     Why it matters
-        Backward multiplies the gradient by each layer's derivative. Where these are small the first layers get next to
-        nothing and stay as they were initialized; where they are large the first layers get steps that destroy them. A
-        sigmoid's derivative is at most a quarter: six of them leave a four-thousandth.
+        The backward pass multiplies the gradient by the derivative of each layer. If the derivatives are small, the first
+        layers get almost no gradient and stay close to their initialization; if they are large, the first layers get
+        steps that destroy them. The derivative of a sigmoid is at most 1/4: six sigmoids leave about 1/4000.
 
     Example
         ::
@@ -51,10 +51,10 @@ def _problem(analysis: Analysis, trend: Trend) -> Problem:
     per_layer = trend.factor ** (1 / (len(trend.layers) - 1))
     names = name_of(analysis, first.vitals.tensor), name_of(analysis, last.vitals.tensor)
     norms = first.vitals.gradient.values[0] or 0.0, last.vitals.gradient.values[0] or 0.0
-    because = f": `{flat[0].name}` runs {len(flat)} times on the way" if flat and trend.vanishes else ""
+    because = f"; `{flat[0].name}` runs {len(flat)} times in between" if flat and trend.vanishes else ""
     return Problem(
         "warning",
-        f"the gradient {what} on its way back, by a factor of {per_layer:.2g} a layer: its norm is {norms[1]:.2g} at "
+        f"the gradient {what} in the backward pass, by a factor of {per_layer:.2g} per layer: its norm is {norms[1]:.2g} at "
         f"{names[1]} and {norms[0]:.2g} at {names[0]}{because}",
         _fix(trend, flat),
         dedupe_locations(
@@ -68,7 +68,7 @@ def _problem(analysis: Analysis, trend: Trend) -> Problem:
         (
             f"In step {trend.step:,} the gradient norms over {len(trend.layers)} weights, first to last, are "
             f"{', '.join(f'{layer.vitals.gradient.values[0] or 0.0:.1g}' for layer in trend.layers)}.",
-            f"{trend.steps:.0%} of the steps that were kept show it.",
+            f"{trend.steps:.0%} of the kept steps show this.",
         ),
         (*(op.index for op in flat[:1]), first.op.index),
     )
@@ -80,7 +80,7 @@ def _fix(trend: Trend, flat: tuple[Op, ...]) -> str:
             "Initialize the weights for the depth of the network (`torch.nn.init.xavier_normal_`), or normalize between "
             "the layers (`nn.LayerNorm`)."
         )
-    instead = f"Put `relu`, `gelu` or `silu` in place of the hidden `{flat[0].name}`, n" if flat else "N"
+    instead = f"Use `relu`, `gelu` or `silu` instead of the hidden `{flat[0].name}`, n" if flat else "N"
     return f"{instead}ormalize between the layers (`nn.LayerNorm`), or add residual connections."
 
 

@@ -14,12 +14,11 @@ from autograd_inspector.model.vitals import ParameterVitals
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Gradients that grow ten thousandfold, or steps that change a third of the weights. Needs `values=True`.
+    """Gradients grow ten-thousandfold, or steps change the weights by a third. Needs `values=True`.
 
     Why it matters
-        A step changes about a thousandth of the weights where a training goes well. A learning rate that is too large,
-        or a warm-up that is too short, makes each step undo the ones before: the loss jumps, gradients grow, and in the
-        end there are NaNs.
+        In healthy training, a step changes the weights by about a thousandth. If the learning rate is too large, or the
+        warm-up too short, each step undoes the previous ones: the loss jumps, gradients grow, and finally become NaN.
 
     Example
         ::
@@ -60,7 +59,7 @@ def _growth(analysis: Analysis, found: Growth) -> Problem:
     return Problem(
         "warning",
         f"the gradient norm of all parameters grows from {found.before:.2g} to {found.largest:.2g} in step "
-        f"{found.step:,}, most of it at {name}{_rate(step, found.row)}",
+        f"{found.step:,}, mostly at {name}{_rate(step, found.row)}",
         "Use a smaller learning rate or a longer warm-up, and clip the gradients "
         "(`torch.nn.utils.clip_grad_norm_`) before `step()`.",
         _stepped(analysis, step),
@@ -73,12 +72,12 @@ def _churn(analysis: Analysis, found: Churn) -> Problem:
     name, step = _name(analysis, found.row), _step_of(analysis, found.row)
     return Problem(
         "warning",
-        f"each of the last steps changes the weights by {found.least:.0%} to {found.largest:.0%} of their norm, most of "
-        f"it at {name}{_rate(step, found.row)}",
-        "Use a smaller learning rate: about a thousandth of the weights is usual for one step.",
+        f"each of the last steps changes the weights by {found.least:.0%} to {found.largest:.0%} of their norm, "
+        f"mostly at {name}{_rate(step, found.row)}",
+        "Use a smaller learning rate: one step usually changes the weights by about a thousandth.",
         _stepped(analysis, step),
         (name,),
-        (f"{found.steps:,} steps were kept, and the first ones do not count: new weights may grow quickly.",),
+        (f"{found.steps:,} steps were kept; the first ones are not counted, because new weights may grow quickly.",),
         () if step is None else (step.op,),
     )
 
@@ -99,4 +98,4 @@ def _rate(step: Step | None, row: ParameterVitals) -> str:
 
 
 def _stepped(analysis: Analysis, step: Step | None) -> tuple[Location, ...]:
-    return () if step is None else analysis.user_frames(step.site, "stepped here")
+    return () if step is None else analysis.user_frames(step.site, "step() called here")

@@ -11,11 +11,11 @@ from autograd_inspector.model.vitals import ModuleVitals
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Hidden units that are 0 in every step, or sigmoids and tanhs at their flat ends. Needs `values=True`.
+    """Hidden units are 0 in every step, or sigmoids and tanhs are saturated. Needs `values=True`.
 
     Why it matters
-        The derivative is 0 there, or next to it: what lies before such a unit gets no gradient through it, so that it
-        cannot come back. A step that was too large, a bias far below 0, or inputs that are not normalized do that.
+        The derivative is 0 or almost 0 there: no gradient passes through the unit to earlier layers, so the unit cannot
+        recover. Common causes are a step that was too large, a bias far below 0, or inputs that are not normalized.
 
     Example
         ::
@@ -52,9 +52,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _dead(analysis: Analysis, row: ModuleVitals) -> Problem:
     return Problem(
         "warning",
-        f"{row.never:,} of {row.units:,} units of {_called(row)} are 0 for every input of all "
-        f"{len(row.dead.measured):,} steps that were kept: no gradient passes through them",
-        "Look at the learning rate, the bias and the scale of what comes in; `leaky_relu` and `gelu` keep a gradient "
+        f"{row.never:,} of {row.units:,} units of {_called(row)} are 0 for every input in all "
+        f"{len(row.dead.measured):,} kept steps: no gradient passes through them",
+        "Check the learning rate, the bias and the scale of the inputs; `leaky_relu` and `gelu` have a gradient "
         "below 0.",
         analysis.user_frames(row.site, "applied here"),
         (_called(row),),
@@ -65,9 +65,9 @@ def _saturated(analysis: Analysis, row: ModuleVitals) -> Problem:
     share = row.saturated.last or 0.0
     return Problem(
         "warning",
-        f"{share:.0%} of what {_called(row)} returns is at the flat ends of its range, where its derivative is below a "
-        "hundredth of the largest: next to no gradient passes through it",
-        "Scale down or normalize what comes in (`nn.LayerNorm`).",
+        f"{share:.0%} of the values that {_called(row)} returns are saturated: the derivative there is below a hundredth of "
+        "its maximum, so almost no gradient passes through",
+        "Scale down or normalize the inputs (`nn.LayerNorm`).",
         analysis.user_frames(row.site, "applied here"),
         (_called(row),),
     )

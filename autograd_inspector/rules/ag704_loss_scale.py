@@ -15,11 +15,11 @@ _SHARE = 0.5
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A GradScaler's scale that keeps falling: most steps are skipped. Needs `values=True`.
+    """The scale of a GradScaler keeps falling, and most steps are skipped. Needs `values=True`.
 
     Why it matters
-        The scaler skips a step whose gradients hold an infinity or a NaN, and halves its scale. Where that goes on the
-        gradients are not finite at any scale: the forward or the loss makes them so, and nothing is learned.
+        The scaler skips a step if its gradients contain Inf or NaN, and halves its scale. If this continues, the
+        gradients are not finite at any scale: the forward pass or the loss is the cause, and nothing is trained.
 
     Example
         ::
@@ -52,8 +52,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield Problem(
         "warning",
         f"the loss scale fell from {max(scale.values):g} to {scale.values[-1]:g}: {scale.skipped:,} of {updates:,} steps "
-        "were skipped, because their gradients held an infinity or a NaN",
-        "Find what makes them (rule AG304 names it where an op did): a smaller scale does not help.",
+        "were skipped, because their gradients contained Inf or NaN",
+        "Find the source of the Inf or NaN (rule AG304 names the op if an op produced it): a smaller scale does not help.",
         () if update is None else analysis.user_frames(update.site, "scale updated here"),
         ("loss scale",),
         ops=() if update is None else (update.index,),

@@ -21,8 +21,8 @@ def unread(capture: Capture) -> tuple[str, ...]:
         return ()
     where = _quoted(capture.place(site))
     return (
-        f"{number} was met{where}, and tensor values were not read. With values=True (--values after the magic or the "
-        "command) AG304 looks for the op that made it.",
+        f"{number} occurred{where}, but tensor values were not read. With values=True (--values after the magic or the "
+        "command), AG304 looks for the op that produced it.",
     )
 
 

@@ -12,7 +12,7 @@ NO_ADVICE = {
     "rules/ag305_gradient_protocol/scaler_order.py: GradScaler cannot unscale": "a message",
     "rules/ag409_state_missing/tensor_keys.py: KeyError": "what an error of torch looks like",
     "rules/ag502_graph_leak/chained.py: Autograd records": "a message",
-    "rules/unread.py: {} was met": "a note of the report",
+    "rules/unread.py: {} occurred": "a note of the report",
     "rules/ag60": "of several ranks: tests/distributed/test_programs.py runs them",
     "advice/before_load/": "details of inspect_checkpoint(), whose fixes are code: tests/checkpoints runs them",
 }

@@ -88,7 +88,7 @@ def test_closure_without_backward():
 
     row = Told.of(the(told(program), "SGD.step()"))
     assert row.counts == [0, 4]
-    assert "closure ran no backward" in row.about("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
+    assert "closure did not call backward()" in row.about("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_state_without_data():
@@ -205,7 +205,7 @@ def test_merging_an_adapter():
         return net
 
     events = [said for _, said, line, _ in told(program) if line == "net.merge_and_unload()"]
-    assert any("took away" in said and "lora_A" in said for said in events)
+    assert any("removed" in said and "lora_A" in said for said in events)
     assert any(numbers(Told.of(said).about("Adam", "old")) == [2] for said in events if "Adam" in said)
 
 

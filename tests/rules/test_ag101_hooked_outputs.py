@@ -43,5 +43,5 @@ def test_the_line_that_returns_it():
         where=replacing,
     )  # fmt: skip
     roles = {place.lineno: place.role for place in finding.locations}
-    assert roles[line_of(replacing, "# instead")] == "returned in place of the module's output here"
+    assert roles[line_of(replacing, "# instead")] == "returned instead of the module's output here"
     calm(lambda: watched(looking), lambda: watched(nothing))

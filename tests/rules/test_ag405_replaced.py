@@ -235,7 +235,7 @@ def test_line_that_puts_a_replacement_into_the_model():
     )  # fmt: skip
     assert lines_of(found, "made here") == [line_of(Tagger.grow, "wider = nn.Embedding")]
     put = [line_of(Tagger.grow, "self.words = wider"), line_of(Tagger.grow, "self.out.weight = wider")]
-    assert lines_of(found, "put into the model here") == put
+    assert lines_of(found, "added to the model here") == put
     calm(lambda: program(late=False))
 
 

@@ -43,7 +43,7 @@ def test_sigmoids_let_the_gradient_vanish():
         program, "AG701", "net(torch.randn(64, 8))", "`sigmoid` runs 7 times", "0.weight", "14.weight",
         severity="warning", values=True,
     )  # fmt: skip
-    assert "a layer" in finding.message
+    assert "per layer" in finding.message
     assert "gelu" in finding.fix
 
 
@@ -201,7 +201,7 @@ def test_hidden_tanhs_at_their_ends():
             net(torch.randn(32, 8) * 3_000).mean().backward()
             optimizer.step()
 
-    diagnosed(program, "AG703", "net(torch.randn(32, 8)", "flat ends", "1 (Tanh)", severity="warning", values=True)
+    diagnosed(program, "AG703", "net(torch.randn(32, 8)", "saturated", "1 (Tanh)", severity="warning", values=True)
 
 
 def test_a_scale_that_keeps_falling():

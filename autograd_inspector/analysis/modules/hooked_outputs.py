@@ -18,5 +18,5 @@ def returned_by_hook(analysis: Analysis, op: Op) -> tuple[Location, ...]:
     return tuple(
         place
         for site in sites
-        for place in analysis.user_frames(site, "returned in place of the module's output here")[:1]
+        for place in analysis.user_frames(site, "returned instead of the module's output here")[:1]
     )

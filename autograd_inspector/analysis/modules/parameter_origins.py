@@ -33,7 +33,7 @@ def birthplace(analysis: Analysis, tensor: int, optimizer: OptimizerRecord, role
     if len(lines) == 1 and (first in sites or first < 0):
         return analysis.user_frames(sites[0], role)
     sites = [*sites[:1], *sites[1:][-_LINES:]]
-    sites_with_roles = [(site, "made here" if site == first else "put into the model here") for site in sites]
+    sites_with_roles = [(site, "made here" if site == first else "added to the model here") for site in sites]
     if first >= 0 and first not in sites:
         sites_with_roles.append((first, "made here"))
     return tuple(place for site, role in sites_with_roles for place in analysis.user_frames(site, role))

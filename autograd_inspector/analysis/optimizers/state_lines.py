@@ -17,7 +17,9 @@ def made_by_class(analysis: Analysis, optimizer: OptimizerRecord, keys: Collecti
     assignments = [s for s in analysis.capture.events_of(StateAssigned) if s.optimizer == optimizer.id]
     made = [s for s in assignments if set(s.keys) & set(keys)]
     return dedupe_locations(
-        place for s in made[:_MOST] for place in analysis.user_frames(s.site, f"{optimizer.type} makes its state here")
+        place
+        for s in made[:_MOST]
+        for place in analysis.user_frames(s.site, f"{optimizer.type} creates its state here")
     )
 
 

@@ -62,7 +62,7 @@ def _wrote(written: int, unseen: int, held: int) -> str:
     of = f"of {counted(held, 'parameter')}"
     if not unseen:
         return f"wrote {written:,} {of}"
-    quietly = "no version counter moved (a fused step, or one through .data)"
+    quietly = "no version counter changed (a fused step, or a step through .data)"
     return f"stepped {unseen:,} {of}: {quietly}" if not written else f"wrote {written:,} {of}; of {unseen:,} {quietly}"
 
 
@@ -83,11 +83,11 @@ def _replacements(capture: Capture) -> Iterator[Event]:
 def _replaced(capture: Capture, replacement: ParameterReplacement) -> Iterator[str]:
     if replacement.replaced:
         tied = sum(len(capture.tensors[new].names) > 1 for _, _, new in replacement.replaced)
-        yield f"replaced {_registered(capture, replacement.replaced)} by {'a parameter of another name (tied)' if tied else 'new parameters'}"
+        yield f"replaced {_registered(capture, replacement.replaced)} with {'a parameter with another name (tied)' if tied else 'new parameters'}"
     if replacement.added:
         yield f"added {_registered(capture, replacement.added)}"
     if replacement.gone:
-        yield f"took away {_registered(capture, replacement.gone)}"
+        yield f"removed {_registered(capture, replacement.gone)}"
     if replacement.altered:
         kept = f"kept {_registered(capture, replacement.altered)} as the same parameters"
         changes = list(dict.fromkeys(_difference(before, after) for _, _, before, after in replacement.altered))
@@ -138,7 +138,11 @@ def _changes(capture: Capture) -> Iterator[Event]:
             case LoadRefused():
                 yield Event(event.at, event.site, event.api, f"refused to load state into {count}")
             case ModelLoaded() if (event.site, event.at) not in replaced_at:
-                effect = f"replaced {count}" if event.assign else f"copied into {count}, which stay the same objects"
+                effect = (
+                    f"replaced {count}"
+                    if event.assign
+                    else f"copied values into {count}, which remain the same objects"
+                )
                 yield Event(event.at, event.site, event.api, effect)
             case ParametersConverted() if (event.site, event.at) not in replaced_at:
                 yield Event(event.at, event.site, event.api, f"converted {count}")

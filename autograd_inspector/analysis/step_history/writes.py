@@ -7,7 +7,7 @@ from msgspec import Struct
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
 
-AT_ZERO = "its group's lr is 0"
+AT_ZERO = "the lr of its group is 0"
 
 
 class StepWrites(Struct, frozen=True):
@@ -62,5 +62,5 @@ def _ungraded(capture: Capture, step: Step, parameter: ParameterStep) -> str:
     if parameter.frozen:
         return "frozen"
     if step.closure and not any(step.start <= run.start < step.at for run in capture.backwards):
-        return "the closure ran no backward"
+        return "the closure did not call backward()"
     return "no gradient"

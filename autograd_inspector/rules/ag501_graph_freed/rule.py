@@ -27,12 +27,12 @@ from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Backward through a graph that an earlier backward has freed: which tensor carried it over.
+    """backward() runs through a graph that an earlier backward() freed; the finding names the tensor that carried it.
 
     Why it matters
-        Backward frees the saved tensors of the graph it ran through. A hidden state, a cached feature or a loss that
-        is carried into the next iteration takes the freed graph along. Where an attribute or a container of the program holds
-        it, the line that stored it comes first.
+        backward() frees the saved tensors of the graph it ran through. A hidden state, a cached feature or a loss that
+        is carried into the next iteration still refers to the freed graph. If an attribute or a container of the program
+        holds the tensor, the line that stored it comes first.
 
     Example
         ::
@@ -74,8 +74,8 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     unstepped = not stepped_between(analysis, freed_by, run)
     return Problem(
         "error",
-        f"{name}{kept_as(kept_by(analysis, tensor), name)} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
-        "it a second time",
+        f"{name}{kept_as(kept_by(analysis, tensor), name)} carries a graph that an earlier backward() already freed into `{reader.name}`: backward() runs "
+        "through it a second time",
         carry_fix(analysis, (reader, tensor, freed_by), run, unstepped=unstepped),
         dedupe_locations(
             [

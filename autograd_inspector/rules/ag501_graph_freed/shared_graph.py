@@ -22,7 +22,7 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
     above = {op.index for op, _ in analysis.flow.upstream((t, run.start) for t in run.roots)}
     for other in reversed(earlier):
         if set(other.roots) & set(run.roots):
-            text = f"backward was called twice on {roots}: the first call freed its graph"
+            text = f"backward() was called twice on {roots}: the first call freed its graph"
             return _twice(analysis, run, other, text, (), fix=_fix_of_one_loss(analysis, run, other))
         met = [op for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
         common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
@@ -32,7 +32,7 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
         analysis,
         run,
         earlier[-1],
-        f"an earlier backward has freed the graph of {roots}",
+        f"an earlier backward() freed the graph of {roots}",
         (),
         fix=_fix(analysis, run, earlier[-1], ()),
     )
@@ -64,7 +64,7 @@ def _part(analysis: Analysis, run: Backward, other: Backward, last: Op) -> Probl
     of = f"{name}, which '{layer}' computed" if layer and f"'{layer}'" not in name else name
     first, second = _losses(analysis, other), _losses(analysis, run)
     both = f"{first} and {second}" if first != second else "two losses"
-    text = f"{both} share the graph of {of}{',' if of != name else ''} and the first backward() has freed it"
+    text = f"{both} share the graph of {of}, and the first backward() freed it"
     names = (name_of(analysis, last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
     where = analysis.user_frames(last.site, "shared graph ends here")
     return _twice(analysis, run, other, text, names, where, fix=_fix(analysis, run, other, last.outputs))
@@ -93,7 +93,7 @@ def _twice(
     )
 
 
-_ASKED = "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
+_ASKED = "Pass retain_graph=True to the first call: it computes a gradient, and the second call needs the graph again."
 
 
 def _fix_of_one_loss(analysis: Analysis, run: Backward, first: Backward) -> str:
@@ -120,7 +120,7 @@ def _fix(analysis: Analysis, run: Backward, first: Backward, shared: Collection[
     kept = f"pass retain_graph=True to {'each call but the last' if again else 'the first call'}"
     if not left_after_a_cut(analysis.capture, analysis.flow, first, shared):
         return f"{summed}, or {kept}."
-    return f"{summed}, {kept}, or detach() what the first loss does not have to train."
+    return f"{summed}, {kept}, or detach() the tensors that the first loss does not need to train."
 
 
 def stepped_between(analysis: Analysis, first: Backward, second: Backward) -> bool:
@@ -135,5 +135,5 @@ def backwards(analysis: Analysis, first: Backward, second: Backward, *, second_f
         analysis.user_frames(second.site, "second backward here"),
     )
     if one and two and (one[0].filename, one[0].lineno) == (two[0].filename, two[0].lineno):
-        return [with_role(one[0], "graph freed here, and run through again"), *one[1:], *two[1:]]
+        return [with_role(one[0], "graph freed here and used again"), *one[1:], *two[1:]]
     return [*two, *one] if second_first else [*one, *two]

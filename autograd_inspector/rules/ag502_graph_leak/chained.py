@@ -126,7 +126,7 @@ def _finding(analysis: Analysis, line: Line, layers: dict[str, list[Link]]) -> P
     whole = f"{name} of {inside}" if inside and name.startswith("self.") else name
     return Problem(
         "warning",
-        f"`{last.op.name}` adds each step's graph to that of {whole}: the graphs of {steps} are chained and stay in memory",
+        f"`{last.op.name}` adds the graph of each step to the graph of {whole}: the graphs of {steps} are chained and stay in memory",
         fix_of(analysis, line, last, name),
         analysis.user_frames(last.op.site, "graph kept here"),
         (name,),

@@ -20,10 +20,10 @@ def kept_by_context(analysis: Analysis) -> Iterator[Problem]:
         seen = f"{event.function}.apply" in piled
         yield Problem(
             "warning" if seen else "info",
-            f"{event.function}.forward keeps what it returns as `{event.api}`: the result and its node hold each other, so "
-            f"{'the graphs of several steps are alive at once' if seen else 'the graph stays'} until Python's cyclic garbage "
+            f"{event.function}.forward stores its result as `{event.api}`: the result and its graph node refer to each other, so "
+            f"{'the graphs of several steps stay alive' if seen else 'the graph stays alive'} until Python's cyclic garbage "
             "collector runs",
-            f"Give the result to `ctx.save_for_backward`, or keep a copy without history: `{event.api} = ....detach()`.",
+            f"Pass the result to `ctx.save_for_backward`, or keep a detached copy: `{event.api} = ....detach()`.",
             dedupe_locations(
                 [
                     *analysis.user_frames(event.site, "kept here"),

@@ -18,7 +18,7 @@ def fix_of(analysis: Analysis, line: Line, last: Link, name: str) -> str:
     cut = f"write `{name} = {name}.detach()` after this line" if assignable(name, analysis, last.tensor) else ""
     if not variables(analysis, added):
         if all(tensors[t].shape == () for t in last.op.outputs):
-            return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
+            return f"Add a number to {name}, not a tensor with its graph: call `.item()` or `.detach()` on the added tensor."
         return f"{without_graph(analysis, added, name)}" + (f", or {cut}." if cut else ".")
     return f"{without_graph(analysis, added, name)}."
 
@@ -27,11 +27,11 @@ def without_graph(analysis: Analysis, added: list[int], name: str) -> str:
     """What to write for what is added."""
     names = variables(analysis, added)
     if not names:
-        return f"Detach before accumulating into {name}: call `.detach()` on what is added"
+        return f"Detach before accumulating into {name}: call `.detach()` on the added tensor"
     if all(analysis.capture.tensors[t].shape == () for t in added):
         numbers, copies = _listed(names, "item"), _listed(names, "detach")
-        return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}"
-    return f"Detach before accumulating into {name}: read {_listed(names, 'detach')} on this line"
+        return f"Add a number to {name}, not a tensor with its graph: {numbers} (or {copies})"
+    return f"Detach before accumulating into {name}: use {_listed(names, 'detach')} on this line"
 
 
 def variables(analysis: Analysis, added: Iterable[int]) -> list[str]:

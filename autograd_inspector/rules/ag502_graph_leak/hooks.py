@@ -30,10 +30,10 @@ def piling_hooks(analysis: Analysis) -> Iterator[Problem]:
             name = short_name(last.hook)
             yield Problem(
                 "warning",
-                f"`{method}` is called again in each step and its hooks stay: {summarize_names(piles)} "
-                f"{agree(piles, 'has', 'have')} {last.again + 1} of {name} by now, all of which run in each call and keep what "
-                "they hold",
-                f"Register it once, before the loop; or keep the handle that `{method}` returns and call its `remove()` "
+                f"`{method}` is called in each step and its hooks are not removed: {summarize_names(piles)} now "
+                f"{agree(piles, 'has', 'have')} {last.again + 1} of {name}, which all run in each call and keep their "
+                "references alive",
+                f"Register the hook once, before the loop; or keep the handle that `{method}` returns and call its `remove()` "
                 "after the forward.",
                 analysis.user_frames(last.site, "registered again here"),
                 (*piles, name),

@@ -18,11 +18,11 @@ from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Graphs of earlier steps are kept alive: a running sum, a list, an attribute.
+    """Graphs of earlier steps are kept alive by a running sum, a list or an attribute.
 
     Why it matters
-        `total += loss` chains every step's graph to the next one's, and so does a moving average of weights that is
-        updated with gradients on. Memory grows with each iteration, and nothing is wrong with the training itself.
+        `total += loss` chains the graph of every step to that of the next, as does a moving average of weights that is
+        updated with grad mode enabled. Memory grows with each iteration, although the training itself is correct.
 
     Example
         ::
@@ -95,18 +95,14 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     record = analysis.capture.tensors[last.tensor]
     name = name_of(analysis, last.tensor)
     has_variable = assignable(name, analysis, last.tensor)
-    detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if has_variable else ("`.detach()` of it", "`.item()`")
-    keep = (
-        f"a number or a copy without history: {item} or {detach}"
-        if record.shape == ()
-        else f"a copy without history: {detach}"
-    )
+    detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if has_variable else ("`.detach()`", "`.item()`")
+    keep = f"a number or a detached copy: {item} or {detach}" if record.shape == () else f"a detached copy: {detach}"
     # One result of the last round is newer than the last look.
     steps = f"{len({kept.met for kept in members}) + 1} or more steps"
     return Problem(
         "warning",
-        f"{name} of {steps}, each with its graph, is alive at once: something (a list, a dict, an attribute) keeps "
-        "it from step to step",
+        f"{name} of {steps}, each with its graph, is alive at the same time: something (a list, a dict, an attribute) "
+        "keeps it from step to step",
         f"Keep {keep}.",
         dedupe_locations(
             [

@@ -51,22 +51,22 @@ def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached,
     subject = f"the {agree(names, 'gradient', 'gradients')} of {summarize_names(names)}"
     message, fix = {
         "unwaited": (
-            f"step() uses {subject} while {call.name} may still be at work: it was begun with async_op=True, and nothing "
-            "waits for it before the step",
-            "Keep what it returns and wait before step(): `work.wait()` for each, or leave async_op out.",
+            f"step() uses {subject} while {call.name} may still be running: it was started with async_op=True, and nothing "
+            "waits for it before step()",
+            "Keep the returned work handles and call `work.wait()` on each before step(), or remove async_op.",
         ),
         "to one": (
-            f"{call.name} brings {subject} to one rank, and the others step by what they computed alone, so the replicas "
+            f"{call.name} reduces {subject} onto one rank only; the other ranks step with their local values, so the replicas "
             "diverge",
-            "Call all_reduce in its place: it leaves the sum on every rank. Or broadcast the result before step().",
+            "Call all_reduce instead: it leaves the sum on every rank. Or broadcast the result before step().",
         ),
         "from one": (
-            f"broadcast replaces {subject} by those of one rank: what the other ranks computed is lost, and several "
+            f"broadcast replaces {subject} with the values of one rank: the values of the other ranks are lost, and several "
             "machines do the work of one",
-            "Call all_reduce in its place, and divide by the number of ranks.",
+            "Call all_reduce instead, and divide by the number of ranks.",
         ),
         "by another op": (
-            f"{call.name} reduces {subject} by {call.op}, which is not the gradient of any loss over all ranks",
+            f"{call.name} reduces {subject} with {call.op}; the result is not the gradient of any loss over all ranks",
             "Call it with `op=dist.ReduceOp.SUM`, and divide by the number of ranks.",
         ),
     }[how]

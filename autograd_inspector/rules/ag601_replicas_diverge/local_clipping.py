@@ -32,9 +32,9 @@ def clipped_alone(analysis: Analysis) -> Iterator[Problem]:
             yield Problem(
                 "warning",
                 f"the gradients of {summarize_names(names)} are clipped before {own.name} sums them over {own.world} ranks: "
-                "each rank scales them by another norm, which gives neither the gradient of the whole batch nor "
-                "bounded as the limit says",
-                f"Clip behind {own.name}, and behind the division by the number of ranks: then all ranks clip the same "
+                "each rank scales them by a different norm, so the result is neither the gradient of the whole batch nor "
+                "bounded by the limit",
+                f"Clip after {own.name} and after the division by the number of ranks, so that all ranks clip the same "
                 "gradient.",
                 dedupe_locations(
                     [

@@ -43,7 +43,7 @@ def _subject(analysis: Analysis, found: Unreduced) -> tuple[list[str], str]:
     optimizer = analysis.capture.placement.optimizers[found.first.step.optimizer].type
     return (
         names,
-        f"{optimizer} steps {summarize_names(names)} by {agree(names, 'a gradient', 'gradients')} of this rank alone",
+        f"{optimizer} updates {summarize_names(names)} with {agree(names, 'a gradient', 'gradients')} from this rank only",
     )
 
 
@@ -54,12 +54,12 @@ def _around(analysis: Analysis, found: Unreduced) -> Problem:
     return Problem(
         "error",
         f"{start}: the loss comes from a call of the model inside {kind}. Only the forward of {kind} itself prepares "
-        "the reduction of the next backward, so the replicas diverge",
-        "Call the wrapper: `model(x)` instead of `model.module(x)`. Where a method of the model computes the loss, let "
-        "the model's forward call it.",
+        "the reduction for the next backward pass, so the replicas diverge",
+        "Call the wrapper: `model(x)` instead of `model.module(x)`. If a method of the model computes the loss, call "
+        "that method in the model's forward.",
         dedupe_locations(
             [
-                *called_at(analysis, found, f"called past {kind} here"),
+                *called_at(analysis, found, f"called without {kind} here"),
                 *steps_here(analysis, found),
                 *analysis.user_frames(made, "wrapped here"),
             ]
@@ -79,10 +79,10 @@ def _unsynced(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Prob
     how = "in a no_sync() block" if off is not None else "with require_backward_grad_sync=False"
     return Problem(
         "error",
-        f"{start}: the last forward of {kind} before the step ran {how}, so that its backward reduces nothing and the "
+        f"{start}: the last forward of {kind} before the step ran {how}, so its backward pass reduces nothing and the "
         "replicas diverge",
-        "Leave the last micro-batch before each step outside of no_sync(), forward and backward: its backward reduces "
-        "what the others have accumulated."
+        "Run the forward and backward pass of the last micro-batch before each step outside no_sync(): its backward pass "
+        "reduces the accumulated gradients."
         if off is not None
         else "Set require_backward_grad_sync to True before the forward of the last micro-batch of each step.",
         dedupe_locations(
@@ -101,9 +101,9 @@ def _spent(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem
     names, start = _subject(analysis, found)
     return Problem(
         "error",
-        f"{start}: one forward of {call.type} prepares one reduction, which the first backward() used. What a second one "
-        "adds is not reduced, so the replicas diverge",
-        "Add the losses and call backward() once, or call the wrapper again for the second loss.",
+        f"{start}: one forward of {call.type} prepares one reduction, which the first backward() used. Gradients "
+        "from a second backward() are not reduced, so the replicas diverge",
+        "Sum the losses and call backward() once, or call the wrapper again for the second loss.",
         dedupe_locations([*steps_here(analysis, found), *analysis.user_frames(call.site, "forward called here")]),
         tuple(names),
         ops=(found.first.step.op,),
@@ -114,7 +114,7 @@ def _misplaced(analysis: Analysis, found: Unreduced, exchange: Communicated) -> 
     names, start = _subject(analysis, found)
     call = exchange.name
     late = found.why == "late"
-    where = "behind step()" if late else "before backward()"
+    where = "after step()" if late else "before backward()"
     return Problem(
         "error",
         f"{start}: {call} is called on {agree(names, 'it', 'them')} {where}, so the replicas diverge",
@@ -139,26 +139,26 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
     calls = [event for event in reductions.exchanges.within(found.first.run.start, found.first.step.at) if event.op]
     others = f"{counted(len(reduced), 'other parameter')} {agree(reduced, 'is', 'are')} reduced"
     if by_hand:
-        why = f"{others} by the program's own calls, and {agree(names, 'this one is', 'these are')} left out"
+        why = f"{others} by the program's calls, but {agree(names, 'this one is', 'these are')} not"
         fix = "Reduce the gradients of all parameters that the optimizer holds: loop over `optimizer.param_groups`."
     else:
-        why = f"{others} by DistributedDataParallel, and {agree(names, 'this one stands', 'these stand')} outside of it"
+        why = f"{others} by DistributedDataParallel, but {agree(names, 'this one is', 'these are')} outside it"
         fix = (
-            "Wrap the module that has them, too: best one module that has both and computes the loss in its forward. Or "
+            "Wrap the module that has them too, preferably one module that contains both and computes the loss in its forward. Or "
             "call all_reduce on their gradients between backward() and step()."
         )
     return Problem(
         "warning",
-        f"{start}: {why}, so the ranks go on with different values of {agree(names, 'it', 'them')}",
+        f"{start}: {why}, so the ranks continue with different values of {agree(names, 'it', 'them')}",
         fix,
         dedupe_locations(
             [
                 *(
                     place
                     for event in (calls[:1] if by_hand else ())
-                    for place in analysis.user_frames(event.site, f"{event.name} of the others called here")
+                    for place in analysis.user_frames(event.site, f"{event.name} called on the others here")
                 ),
-                *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
+                *called_at(analysis, found, "used here"),
                 *steps_here(analysis, found),
             ]
         ),
@@ -171,10 +171,10 @@ def _loss(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Probl
     names, start = _subject(analysis, found)
     return Problem(
         "error",
-        f"{start}: {exchange.name} is called on the loss, which sums its value over the ranks and leaves its gradient what "
-        "this rank alone computed, so the replicas diverge",
-        f"Call {exchange.name} on the gradients, between backward() and step(), and on a `loss.detach().clone()` for the "
-        "log. Or wrap the model in DistributedDataParallel.",
+        f"{start}: {exchange.name} is called on the loss, which sums its value over the ranks but does not reduce "
+        "its gradient, so the replicas diverge",
+        f"Call {exchange.name} on the gradients, between backward() and step(), and on a `loss.detach().clone()` for "
+        "logging. Or wrap the model in DistributedDataParallel.",
         dedupe_locations(
             [
                 *analysis.user_frames(exchange.site, f"{exchange.name} of the loss called here"),
@@ -190,18 +190,18 @@ def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
     names, start = _subject(analysis, found)
     shown = analysis.reductions.alike
     shared = isinstance(shown, SamplerIterated)
-    why = "the ranks take parts of one data set" if shared else "the ranks were given the same weights"
-    what = "parts of the data are dealt out here" if shared else "weights sent to the other ranks here"
+    why = "the ranks use parts of one dataset" if shared else "the ranks got the same weights"
+    what = "data split across ranks here" if shared else "weights sent to the other ranks here"
     return Problem(
         "warning",
-        f"{start}: {why}, and neither gradients nor weights are ever reduced, so the models part",
+        f"{start}: {why}, but neither gradients nor weights are ever reduced, so the models diverge",
         "Wrap the model: `DistributedDataParallel(model)`, and call the wrapper. Or call all_reduce on the gradients "
         "between backward() and step().",
         dedupe_locations(
             [
                 *analysis.user_frames(found.first.step.site, "step() called here"),
                 *steps_here(analysis, found),
-                *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
+                *called_at(analysis, found, "used here"),
                 *(analysis.user_frames(shown.site, what) if shown is not None else ()),
             ]
         ),

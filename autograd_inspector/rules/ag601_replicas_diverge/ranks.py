@@ -39,10 +39,10 @@ def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     yield (
         Problem(
             "warning",
-            f"replicas have different weights when training begins: {summarize_names(names)} "
-            f"{agree(names, 'differs', 'differ')} between rank {first} and {ranks_text(others)}. Reduced gradients keep that "
-            "difference for good",
-            "Seed every rank alike before the model is made, or broadcast the weights of one: "
+            f"replicas have different weights when training starts: {summarize_names(names)} "
+            f"{agree(names, 'differs', 'differ')} between rank {first} and {ranks_text(others)}. Reducing gradients never "
+            "removes that difference",
+            "Set the same seed on every rank before creating the model, or broadcast the weights of one rank: "
             "`for t in model.state_dict().values(): dist.broadcast(t, src=0)`.",
             dedupe_locations(ranks[others[0]].weights_place),
             tuple(names),
@@ -66,9 +66,9 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         yield (
             Problem(
                 "warning",
-                f"{api} gives {ranks_text(having)} other weights than {ranks_text(lacking)}: {summarize_names(names)} "
-                f"{agree(names, 'is', 'are')} replicated already, and no broadcast follows",
-                "Load on every rank, or before the model is wrapped: the wrapper broadcasts what rank 0 has.",
+                f"{api} gives {ranks_text(having)} different weights than {ranks_text(lacking)}: {summarize_names(names)} "
+                f"{agree(names, 'is', 'are')} already replicated, and no broadcast follows",
+                "Load on every rank, or before wrapping the model: the wrapper broadcasts the weights of rank 0.",
                 dedupe_locations(places),
                 names,
             ),
@@ -90,9 +90,9 @@ def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         yield (
             Problem(
                 "warning",
-                f"`{api}` changes {summarize_names(names)} on {ranks_text(tuple(by_rank))}, and {ranks_text(lacking)} "
-                f"{agree(lacking, 'does', 'do')} nothing like it: the replicas diverge",
-                "Change the weights on every rank, or broadcast them behind the change.",
+                f"`{api}` changes {summarize_names(names)} on {ranks_text(tuple(by_rank))}, but {ranks_text(lacking)} "
+                f"{agree(lacking, 'does', 'do')} not: the replicas diverge",
+                "Change the weights on every rank, or broadcast them after the change.",
                 dedupe_locations(places),
                 names,
             ),

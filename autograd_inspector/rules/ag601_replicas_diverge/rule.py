@@ -16,13 +16,13 @@ from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Gradients that were to be reduced over the ranks, and that a step used as this rank alone computed them.
+    """A step uses gradients from one rank only, although they should have been reduced over the ranks.
 
     Why it matters
-        Data parallelism works as long as every replica makes the same step. A call of the model inside
-        DistributedDataParallel, a `no_sync()` around the last micro-batch, a module beside the wrapper, or a
-        reduction behind the step lets the replicas drift apart. Nothing raises: each rank trains another model,
-        and rank 0 saves that of rank 0.
+        Data parallelism works as long as every replica makes the same step. A direct call of the model
+        inside DistributedDataParallel, a `no_sync()` around the last micro-batch, a module outside the wrapper, or a
+        reduction after the step makes the replicas diverge. Nothing raises: each rank trains a different model, and
+        rank 0 saves its own.
 
     Example
         ::

@@ -11,7 +11,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.model.wording import summarize_names
 
 
 def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
@@ -33,10 +33,10 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
         names = names_of(analysis, summed)
         yield Problem(
             "warning",
-            f"{event.name} sums the gradients of {summarize_names(names)} over {event.world} ranks, and nothing divides "
-            f"{agree(names, 'it', 'them')} by their number: each rank's loss is a mean, so the step is {event.world} times "
-            "as large as one process would make it",
-            "Divide by the number of ranks behind it: `p.grad /= dist.get_world_size()`, or divide the loss.",
+            f"{event.name} sums the gradients of {summarize_names(names)} over {event.world} ranks, but nothing divides "
+            f"them by the number of ranks: the loss on each rank is a mean, so the step is {event.world} times "
+            "as large as in a single process",
+            "Divide by the number of ranks afterwards: `p.grad /= dist.get_world_size()`, or divide the loss.",
             dedupe_locations(
                 [
                     *analysis.user_frames(event.site, f"{event.name} called here"),

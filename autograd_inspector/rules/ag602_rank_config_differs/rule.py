@@ -18,12 +18,12 @@ _Read = Callable[[RankSummary], Iterable[Done]]
 
 
 def check(_analysis: Analysis) -> Iterator[Problem]:
-    """Ranks that reduce gradients together step their replicas with different settings.
+    """Ranks that reduce gradients together update their replicas with different settings.
 
     Why it matters
         Data parallelism keeps replicas equal because every rank makes the same step with the same gradient. A learning
-        rate that depends on the rank, a scheduler that only rank 0 steps, or a layer that one rank has frozen lets them
-        drift apart. No rank can see it by itself: `report.gather()` or `autograd-inspect merge` compares them.
+        rate that depends on the rank, a scheduler that only rank 0 steps, or a layer that only one rank freezes makes the
+        replicas diverge. No single rank can detect this: `report.gather()` or `autograd-inspect merge` compares the ranks.
 
     Example
         ::
@@ -62,8 +62,8 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
         yield (
             Problem(
                 "warning",
-                f"ranks step {summarize_names(names)} with different settings, {difference}: each makes another step of the "
-                "same gradient, and the replicas diverge",
+                f"ranks update {summarize_names(names)} with different settings, {difference}: the same gradient gives "
+                "different steps, and the replicas diverge",
                 _fix(difference),
                 dedupe_locations(_places(ranks, difference, having)),
                 (difference.what, *names),
@@ -74,10 +74,10 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
 
 def _fix(difference: Difference) -> str:
     if difference.what == "requires_grad":
-        return "Freeze and thaw the same parameters on every rank, before the model is wrapped."
+        return "Freeze and unfreeze the same parameters on every rank, before wrapping the model."
     return (
-        f"Give every rank the same {difference.what}: nothing around the optimizer or its scheduler may depend on the rank, "
-        "and what one rank reads from a file or an environment has to be broadcast."
+        f"Use the same {difference.what} on every rank: the settings of the optimizer and its scheduler must not depend on "
+        "the rank, and values that one rank reads from a file or the environment must be broadcast."
     )
 
 

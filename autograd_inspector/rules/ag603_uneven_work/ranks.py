@@ -35,11 +35,11 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     fewest = min(totals.values())
     ends = [done for rank in behind for done in ranks[rank].exchanges if done.last]
     counts = (
-        f"ranks make different numbers of calls that all have to make: {ranks_text(ahead)} {counted(most, 'call')}, "
-        f"{ranks_text(behind)} {counted(fewest, 'call')}"
+        f"ranks make different numbers of calls that every rank must make: {counted(most, 'call')} on {ranks_text(ahead)}, "
+        f"{counted(fewest, 'call')} on {ranks_text(behind)}"
     )
     waits = (
-        f"{names} waits on {ranks_text(ahead)} for {ranks_text(behind)}, which did not come"
+        f"{names} on {ranks_text(ahead)} waits for {ranks_text(behind)}, which did not arrive"
         if waiting
         else f"they differ in {names}"
     )
@@ -47,8 +47,8 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         Problem(
             "error",
             f"{counts}; {waits}",
-            "Let every rank make the same calls in the same order: the same number of batches (`drop_last=True`, a "
-            "DistributedSampler), and no collective behind a condition that depends on the rank or its data.",
+            "Make the same calls in the same order on every rank: the same number of batches (`drop_last=True`, a "
+            "DistributedSampler), and no collective inside a condition that depends on the rank or its data.",
             dedupe_locations(
                 [
                     *(place for done in shown for place in done.places),
@@ -76,9 +76,9 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             Problem(
                 "error",
                 f"ranks make their calls in different orders: call {at} is {carries} on rank {first} and {carried} on rank "
-                f"{rank}. What one rank sends meets something else of the other's",
-                "Let every rank make the same calls in the same order: loop over a list that is sorted, not over a set or "
-                "what arrives first.",
+                f"{rank}. The ranks combine values that do not belong together",
+                "Make the same calls in the same order on every rank: loop over a sorted list, not over a set or in order "
+                "of arrival.",
                 dedupe_locations(places),
                 tuple(dict.fromkeys([*carries.split(), *carried.split()])),
             ),
@@ -103,11 +103,11 @@ def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         yield (
             Problem(
                 "error",
-                f"ranks call {kind} different numbers of times: {ranks_text(ahead)} {counted(most, 'time')}, "
-                f"{ranks_text(behind)} {counted(fewest, 'time')}. Each call prepares a reduction for which all ranks have to "
-                "come",
-                "Give every rank the same number of batches: a DistributedSampler, or drop_last=True. Where they cannot be "
-                f"equal, train in `with model.join():` of {kind}.",
+                f"ranks call {kind} different numbers of times: {counted(most, 'time')} on {ranks_text(ahead)}, "
+                f"{counted(fewest, 'time')} on {ranks_text(behind)}. Each call prepares a reduction in which all ranks must "
+                "take part",
+                "Give every rank the same number of batches: use a DistributedSampler, or drop_last=True. If the numbers "
+                f"cannot be equal, train inside `with model.join():` of {kind}.",
                 dedupe_locations(place for rank in (*ahead, *behind) for place in done[rank].places),
                 (kind,),
             ),
@@ -135,10 +135,10 @@ def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         yield (
             Problem(
                 "error",
-                f"ranks step {kind} different numbers of times: {ranks_text(ahead)} {counted(most, 'time')}, "
-                f"{ranks_text(behind)} {counted(min(each.times for each in done.values()), 'time')}. The replicas get the same "
-                "gradients, and diverge",
-                "Call step() on every rank: only logs and checkpoints belong behind `if rank == 0`.",
+                f"ranks step {kind} different numbers of times: {counted(most, 'time')} on {ranks_text(ahead)}, "
+                f"{counted(min(each.times for each in done.values()), 'time')} on {ranks_text(behind)}. The replicas get the "
+                "same gradients but diverge",
+                "Call step() on every rank: only logging and checkpointing belong under `if rank == 0`.",
                 dedupe_locations(place for rank in (*ahead, *behind) for place in done[rank].places),
                 (kind, *names),
             ),

@@ -20,12 +20,12 @@ _INDEX = re.compile(r"Parameter at index (\d+)")
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A rank leaves out what the others wait for: a parameter of the wrapped model, or a call that exchanges tensors.
+    """A rank skips something the other ranks wait for: a parameter of the wrapped model, or a communication call.
 
     Why it matters
-        DistributedDataParallel reduces a bucket once every gradient in it has arrived. A parameter that a loss does not
-        reach keeps the others of its bucket local, and the next forward raises with indices in place of names. On
-        one rank only, it leaves the other ranks waiting. So does a loop with one batch more.
+        DistributedDataParallel reduces a bucket once every gradient in it has arrived. If a loss does not reach a
+        parameter, the other gradients in its bucket are not reduced, and the next forward raises an error with indices
+        instead of names. If this happens on one rank only, the other ranks wait. So do they if one rank has an extra batch.
 
     Example
         ::
@@ -68,9 +68,9 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
         yield Problem(
             "error",
             f"backward() does not reach {summarize_names(names)} of {wrapper.type}, which waits for "
-            f"{agree(names, 'its gradient', 'their gradients')} before it reduces: gradients in the same bucket stay those of "
-            "this rank alone, ranks that did reach it wait, and the next forward raises",
-            f"Use all parameters in each forward, or let {wrapper.type} look for those that a loss does not use: "
+            f"{agree(names, 'its gradient', 'their gradients')} before it reduces: gradients in the same bucket are not "
+            f"reduced, ranks that did reach {agree(names, 'it', 'them')} wait, and the next forward raises",
+            f"Use all parameters in each forward, or let {wrapper.type} detect the unused ones: "
             "`find_unused_parameters=True`.",
             dedupe_locations(
                 [
@@ -98,10 +98,10 @@ def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:
         names = names_of(analysis, wrapper.tensors[place : place + 1])
         yield Problem(
             "error",
-            f"the gradient of {names[0]} arrived twice for one forward of {wrapper.type}, which reduces each once: the "
+            f"the gradient of {names[0]} arrived twice for one forward of {wrapper.type}, which reduces each gradient once: the "
             "layer runs in several checkpoints with use_reentrant=True, or in several forwards before one backward",
-            "Pass use_reentrant=False to checkpoint(). Where the same layers run in each step, static_graph=True of "
-            f"{wrapper.type} allows both.",
+            "Pass use_reentrant=False to checkpoint(). If the same layers run in each step, static_graph=True of "
+            f"{wrapper.type} allows both cases.",
             dedupe_locations(
                 [
                     *analysis.user_frames(run.site, "raised here"),

@@ -25,10 +25,10 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[
         yield (
             Problem(
                 "warning",
-                f"{ranks_text(tuple(having))} train on the same data: their {counted(len(data), 'batch', 'batches')} are equal, "
-                f"bit by bit, so that {counted(len(having), 'rank')} compute what one would",
-                "Give each rank another part: a DistributedSampler, or `dataset[rank::world_size]`. Where batches are "
-                "drawn, seed each rank by another number: `torch.manual_seed(seed + rank)`.",
+                f"{ranks_text(tuple(having))} train on the same data: their {counted(len(data), 'batch', 'batches')} are "
+                f"bitwise equal, so {counted(len(having), 'rank')} do the work of one",
+                "Give each rank a different part: use a DistributedSampler, or `dataset[rank::world_size]`. If batches are "
+                "sampled at random, use a different seed on each rank: `torch.manual_seed(seed + rank)`.",
                 dedupe_locations(ranks[having[0]].data_place),
                 (),
             ),

@@ -18,7 +18,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         With the same samples on each rank, several machines do the work of one. A DistributedSampler shuffles by its
-        seed and its epoch: where `set_epoch` is not called, each epoch has the order of the first. Nothing raises.
+        seed and its epoch: without a call to `set_epoch`, each epoch has the order of the first. Nothing raises.
 
     Example
         ::
@@ -58,8 +58,8 @@ def _another_part(analysis: Analysis, events: list[SamplerIterated]) -> Iterator
     yield Problem(
         "warning",
         f"rank {capture.rank} reads part {first.shard} of {first.parts} of the data, which is the part of rank "
-        f"{first.shard}: DistributedSampler was given rank={first.shard}",
-        "Leave num_replicas and rank out: DistributedSampler asks the process group. Or pass `rank=dist.get_rank()`.",
+        f"{first.shard}: DistributedSampler got rank={first.shard}",
+        "Omit num_replicas and rank: DistributedSampler reads them from the process group. Or pass `rank=dist.get_rank()`.",
         dedupe_locations(
             [
                 *analysis.user_frames(first.made, "sampler made here"),
@@ -78,9 +78,9 @@ def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[P
         return
     yield Problem(
         "warning",
-        f"DistributedSampler gives the same order {last.again + 1} times: its epoch stays {last.epoch}, and it shuffles by "
-        "its seed and its epoch",
-        "Call `sampler.set_epoch(epoch)` at the beginning of each epoch, before the loader is iterated.",
+        f"DistributedSampler returned the same order {last.again + 1} times: its epoch stays {last.epoch}, and it shuffles "
+        "by its seed and its epoch",
+        "Call `sampler.set_epoch(epoch)` at the start of each epoch, before iterating over the loader.",
         dedupe_locations(
             [
                 *analysis.user_frames(last.site, "iterated again here"),

@@ -14,12 +14,12 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A model is changed behind its wrapping: what it got or became since is not reduced.
+    """A model is changed after it was wrapped: gradients of the changed parameters are not reduced.
 
     Why it matters
-        DistributedDataParallel hooks onto the AccumulateGrad nodes of the parameters that it is given. A conversion
-        (`model.to(torch.float64)`, `.half()`) gives a parameter another such node, and a new head has parameters that
-        the wrapper never met. Both train on, each rank for itself, and nothing raises.
+        DistributedDataParallel registers hooks on the AccumulateGrad nodes of the parameters it wraps. A conversion
+        (`model.to(torch.float64)`, `.half()`) gives a parameter a new node, and a new head has parameters that the
+        wrapper does not know. Each rank keeps training them separately, and nothing raises.
 
     Example
         ::
@@ -50,7 +50,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _start(analysis: Analysis, found: Unreduced, names: list[str]) -> str:
     optimizer = analysis.capture.placement.optimizers[found.first.step.optimizer].type
-    return f"{optimizer} steps {summarize_names(names)} by {agree(names, 'a gradient', 'gradients')} of this rank alone"
+    return f"{optimizer} updates {summarize_names(names)} with {agree(names, 'a gradient', 'gradients')} from this rank only"
 
 
 def _wrapped(analysis: Analysis, found: Unreduced) -> tuple[Location, ...]:
@@ -66,15 +66,15 @@ def _unhooked(analysis: Analysis, found: Unreduced) -> Problem:
         if not set(found.tensors).isdisjoint(event.tensors) and event.at <= found.first.run.start
     ]
     what = (
-        f"{casts[-1].api} came behind the wrapping"
+        f"{casts[-1].api} was called after wrapping"
         if casts
-        else "the model was converted, or parts of it thawed, behind the wrapping"
+        else "the model was converted, or parts of it were unfrozen, after wrapping"
     )
     return Problem(
         "error",
-        f"{_start(analysis, found, names)}: {kind} was called, and its hooks did not run. {what[0].upper()}{what[1:]}, so "
-        f"{agree(names, 'it has another AccumulateGrad node', 'they have other AccumulateGrad nodes')} than the hooks are on",
-        f"Convert or move the model first, then wrap it: `{kind}(model.to(...))`. Make the optimizer behind that.",
+        f"{_start(analysis, found, names)}: {kind} was called, but its hooks did not run. {what[0].upper()}{what[1:]}, so "
+        f"{agree(names, 'it has a new AccumulateGrad node', 'they have new AccumulateGrad nodes')} without the hooks",
+        f"Convert or move the model first, then wrap it: `{kind}(model.to(...))`. Create the optimizer after that.",
         dedupe_locations(
             [
                 *(place for cast in casts[-1:] for place in analysis.user_frames(cast.site, "converted here")),
@@ -93,21 +93,21 @@ def _added(analysis: Analysis, found: Unreduced) -> Problem:
     kind = found.wrapper.type if found.wrapper is not None else ""
     capture, tensors = analysis.capture, set(found.tensors)
     thawed = [c for c in capture.requires_grad_changes if c.tensor in tensors and c.requires_grad]
-    sites = [(change.site, "thawed here") for change in thawed]
+    sites = [(change.site, "unfrozen here") for change in thawed]
     attached = [event for event in capture.events_of(ModuleAttached) if tensors & set(event.tensors) and event.path]
-    sites += [(event.site, "put into the model here") for event in attached]
+    sites += [(event.site, "added to the model here") for event in attached]
     made = [event for event in capture.events_of(ParameterRegistered) if event.tensor in tensors]
-    sites += [(event.site, "put into the model here") for event in made]
+    sites += [(event.site, "added to the model here") for event in made]
     why = (
         f"{agree(names, 'it', 'they')} did not require grad when the model was wrapped"
         if thawed
-        else f"the model got {agree(names, 'it', 'them')} behind the wrapping, or thawed {agree(names, 'it', 'them')} then"
+        else f"{agree(names, 'it was', 'they were')} added to the model, or unfrozen, after wrapping"
     )
     return Problem(
         "error",
-        f"{_start(analysis, found, names)}: {why}, and {kind} reduces what required grad in the model that it was given",
-        f"Change the model and set requires_grad first, then wrap it in {kind}, then make the optimizer. To thaw layers in "
-        "the course of training, wrap it again when they are thawed.",
+        f"{_start(analysis, found, names)}: {why}, and {kind} reduces only parameters that required grad when it wrapped the model",
+        f"Change the model and set requires_grad first, then wrap it in {kind}, then create the optimizer. To unfreeze "
+        "layers during training, wrap the model again after unfreezing them.",
         dedupe_locations(
             [
                 *(place for site, role in dict.fromkeys(sites) for place in analysis.user_frames(site, role)),

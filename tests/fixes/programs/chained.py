@@ -56,7 +56,7 @@ for i in range(5):
     net(torch.randn(3, 4)).pow(2).mean().backward()
     optimizer.step()
 """,
-        by("`.detach()` of it", "append(output)", "append(output.detach())"),
+        by("a detached copy: `.detach()`", "append(output)", "append(output.detach())"),
         symptom="kept[0].grad_fn is not None",
     ),
     "losses without a name are added up": case(
@@ -76,7 +76,7 @@ for i in range(4):
 """,
         by("`.item()`", "0.1 * each", "0.1 * each.item()", "total = each if", "total = each.item() if"),
         by(
-            "`.detach()` of what is added",
+            "call `.item()` or `.detach()` on the added tensor",
             "0.1 * each",
             "0.1 * each.detach()",
             "total = each if",
@@ -97,7 +97,7 @@ for i in range(4):
     optimizer.step()
     mean = 0.9 * mean + 0.1 * h
 """,
-        by("read `h.detach()` on this line", "0.1 * h", "0.1 * h.detach()"),
+        by("use `h.detach()` on this line", "0.1 * h", "0.1 * h.detach()"),
         symptom="mean.grad_fn is not None",
     ),
     "a running mean of what has no name keeps its graph": case(
@@ -112,7 +112,7 @@ for i in range(4):
     optimizer.step()
     mean = 0.9 * mean + 0.1 * net.weight.mean(0)
 """,
-        by("call `.detach()` on what is added", "0.1 * net.weight", "0.1 * net.weight.detach()"),
+        by("call `.detach()` on the added tensor", "0.1 * net.weight", "0.1 * net.weight.detach()"),
         by(
             "write `mean = mean.detach()` after this line",
             "0.1 * net.weight.mean(0)\n",
@@ -133,7 +133,7 @@ for i in range(4):
     optimizer.step()
     mean.mul_(0.9).add_(h)
 """,
-        by("read `h.detach()` on this line", "add_(h)", "add_(h.detach())"),
+        by("use `h.detach()` on this line", "add_(h)", "add_(h.detach())"),
         by(
             "update under `with torch.no_grad():`",
             "    mean.mul_(0.9)",
@@ -171,7 +171,7 @@ for i in range(5):
     optimizer.step()
     kept.append(out)
 """,
-        by("a copy without history: `out.detach()`", "append(out)", "append(out.detach())"),
+        by("a detached copy: `out.detach()`", "append(out)", "append(out.detach())"),
         symptom="kept[0].grad_fn is not None",
     ),
     "hooks pile up": case(
@@ -189,7 +189,7 @@ for i in range(5):
     optimizer.step()
 """,
         by(
-            "Register it once, before the loop",
+            "Register the hook once, before the loop",
             "    net.register_forward_hook(note)\n",
             "",
             "for i",
@@ -225,7 +225,7 @@ for i in range(5):
     optimizer.step()
 """,
         by(
-            "Give the result to `ctx.save_for_backward`",
+            "Pass the result to `ctx.save_for_backward`",
             "ctx.out = out",
             "ctx.save_for_backward(out)",
             "ctx.out\n",

@@ -16,7 +16,7 @@ data = multiprocessing.reduction.ForkingPickler.dumps(out)
 """,
         by("Send `out.detach()` instead of out", "dumps(out)", "dumps(out.detach())"),
         by(
-            "compute it under torch.no_grad() where nothing trains on it",
+            "compute it under torch.no_grad() if it needs no gradient",
             "out = net(x)",
             "with torch.no_grad():\n    out = net(x)",
         ),
@@ -31,7 +31,7 @@ other = copy.deepcopy(out)
 """,
         by("Copy `out.detach()` instead of out", "deepcopy(out)", "deepcopy(out.detach())"),
         by(
-            "compute it under torch.no_grad() where nothing trains on it",
+            "compute it under torch.no_grad() if it needs no gradient",
             "out = net(x)",
             "with torch.no_grad():\n    out = net(x)",
         ),
@@ -64,7 +64,7 @@ other = copy.deepcopy(net(torch.randn(3, 4)))
 """,
         by("Copy `.detach()` of", "net(torch.randn(3, 4)))", "net(torch.randn(3, 4)).detach())"),
         by(
-            "compute it under torch.no_grad() where nothing trains on it",
+            "compute it under torch.no_grad() if it needs no gradient",
             "other =",
             "with torch.no_grad():\n    other =",
         ),
@@ -83,7 +83,7 @@ other = copy.deepcopy(kept)
             "append(net(torch.randn(3, 4)).detach())",
         ),
         by(
-            "compute it under torch.no_grad() where nothing trains on it",
+            "compute it under torch.no_grad() if it needs no gradient",
             "kept.append",
             "with torch.no_grad():\n    kept.append",
         ),

@@ -42,7 +42,9 @@ optimizer.step()
             "(one + two).backward()",
         ),
         by("pass retain_graph=True to the first call", "one.backward()", "one.backward(retain_graph=True)"),
-        by("detach() what the first loss does not have to train", "first(hidden)", "first(hidden.detach())"),
+        by(
+            "detach() the tensors that the first loss does not need to train", "first(hidden)", "first(hidden.detach())"
+        ),
     ),
     "the second of two losses is computed after the first backward": case(
         "AG501",

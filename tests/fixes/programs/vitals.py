@@ -18,7 +18,7 @@ head(hidden).pow(2).mean().backward()
 optimizer.step()
 """,
         by(
-            "Put `relu`, `gelu` or `silu` in place of the hidden `sigmoid`",
+            "Use `relu`, `gelu` or `silu` instead of the hidden `sigmoid`",
             "layer(hidden).sigmoid()",
             "layer(hidden).relu()",
         ),
@@ -92,8 +92,8 @@ for _ in range(16):
     net(torch.randn(32, 4)).pow(2).mean().backward()
     optimizer.step()
 """,
-        by("Look at the learning rate, the bias", "nn.init.constant_(net[0].bias[:12], -20.0)\n", ""),
-        by("`leaky_relu` and `gelu` keep a gradient", "nn.ReLU()", "nn.LeakyReLU()"),
+        by("Check the learning rate, the bias", "nn.init.constant_(net[0].bias[:12], -20.0)\n", ""),
+        by("`leaky_relu` and `gelu` have a gradient", "nn.ReLU()", "nn.LeakyReLU()"),
         symptom="not net[0].weight.grad[:12].any()",
         values=True,
     ),
@@ -109,7 +109,7 @@ for _ in range(12):
     head(hidden).pow(2).mean().backward()
     optimizer.step()
 """,
-        by("Scale down or normalize what comes in", "torch.randn(32, 8) * 3000", "torch.randn(32, 8)"),
+        by("Scale down or normalize the inputs", "torch.randn(32, 8) * 3000", "torch.randn(32, 8)"),
         symptom="hidden.abs().mean() > 0.99",
         values=True,
     ),
@@ -126,7 +126,11 @@ for _ in range(12):
     scaler.step(optimizer)
     scaler.update()
 """,
-        by("Find what makes them", "(net(torch.randn(8, 4)) * 0).log().sum()", "net(torch.randn(8, 4)).pow(2).mean()"),
+        by(
+            "Find the source of the Inf or NaN",
+            "(net(torch.randn(8, 4)) * 0).log().sum()",
+            "net(torch.randn(8, 4)).pow(2).mean()",
+        ),
         symptom="scaler.get_scale() < 100",
         values=True,
     ),
