@@ -18,7 +18,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies
-from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
 _STATE = ("parameter", "buffer")
@@ -43,29 +43,29 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
         # A generator under the discriminator's loss: the later loss is the one that needs the graph.
         cut = f"Write `{name}.detach()`" if assignable(name, analysis, tensor) else f"detach() {name}"
         return (
-            f"{cut[0].upper()}{cut[1:]} in the loss that is backpropagated first: its optimizer does not hold what is "
-            f"behind {name}."
+            f"{cut[0].upper()}{cut[1:]} in the loss that is backpropagated first: its optimizer does not hold the "
+            f"parameters behind {name}."
         )
     held = kept_by(analysis, tensor)
     if held is not None and held.name == CACHED:
         return (
-            "Enter parametrize.cached() again in each round, inside the loop: within the block each parametrized weight is "
-            "computed once, and all rounds share its graph."
+            "Enter parametrize.cached() in each iteration, inside the loop: within one block each parametrized weight is "
+            "computed once, and all iterations share its graph."
         )
     kept = _kept(analysis, reader, tensor, freed_by)
     left = left_after_a_cut(analysis.capture, analysis.flow, run, _together(reader, tensor, made))
     all_of_it = made is not None and _of_state_alone(analysis, tensor, made)
     if kept and meant and not unstepped and (all_of_it or not meant <= left):
-        learns = summarize_names(name_of(analysis, t) for t in behind if t in meant)
+        learning = [name_of(analysis, t) for t in behind if t in meant]
         return (
-            f"Compute {name} again in each round instead of keeping it: {learns} learns through it, and cutting it off "
-            "with detach() would stop that."
+            f"Compute {name} again in each iteration instead of keeping it: {summarize_names(learning)} "
+            f"{agree(learning, 'gets its gradient', 'get their gradients')} through it, and detach() would stop that."
         )
-    again = f"Compute {name} again for each backward"
+    again = f"Compute {name} again for each backward()"
     retained = (
         "pass retain_graph=True to each backward() but the last"
         if freed_by.site == run.site
-        else "pass retain_graph=True to the backward that comes first"
+        else "pass retain_graph=True to the first backward()"
     )
     if not left and not _differentiated(analysis, tensor):
         return f"Sum the losses and call backward() once, or {retained}." if unstepped else f"{again}."
@@ -76,14 +76,14 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
     ):
         return (
             f"Sum the losses and call backward() once, or {retained}. If the "
-            f"later loss need not train what is behind {name}, cut it off: {cut_off(analysis, reader, tensor, made)}."
+            f"later loss does not need to train the parameters behind {name}, detach it: {cut_off(analysis, reader, tensor, made)}."
         )
     cut = cut_off(analysis, reader, tensor, made)
     stored = stored_detached(analysis, held, "detach()")
     advice = (
-        f"{again} if it is trained; otherwise cut it off: {cut}"
+        f"{again} if it is trained; otherwise detach it: {cut}"
         if kept
-        else f"{again}, or cut it off where it is {'kept' if stored else 'carried over'}: {cut}"
+        else f"{again}, or detach it where it is {'stored' if stored else 'carried over'}: {cut}"
     )
     return advice + (f", or {retained}." if unstepped else ".")
 
@@ -148,14 +148,12 @@ def _at_the_store(analysis: Analysis, reader: Op, tensor: int, made: Op | None, 
     held = kept_by(analysis, tensor)
     stored = stored_detached(analysis, held, call)
     if stored and held is not None and _read_when_new(analysis, reader, tensor, made):
-        return f"call {call} on what is in {held.api} after each backward()"
+        return f"call {call} on the contents of {held.api} after each backward()"
     beside = siblings_cut_off(analysis, reader, made) if not stored else []
     place = analysis.capture.place(beside[0].site) if beside else None
     if place is None or not place.source:
         return stored
-    return (
-        f"{call} it as well where {name_of(analysis, beside[0].inputs[0])} is detached: `{uncommented(place.source)}`"
-    )
+    return f"call {call} on it too where {name_of(analysis, beside[0].inputs[0])} is detached: `{uncommented(place.source)}`"
 
 
 def _read_when_new(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> bool:
@@ -175,9 +173,9 @@ def _read_when_new(analysis: Analysis, reader: Op, tensor: int, made: Op | None)
 def _at_the_read(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:
     tensors, name = analysis.capture.tensors, carried_name(analysis, reader, tensor)
     if not assignable(name, analysis, tensor):
-        return f"{call} where it is kept"
+        return f"call {call} where it is stored"
     if not tensors[tensor].variable:
-        return f"read `{name}.{call}` there"
+        return f"use `{name}.{call}` there"
     together = [t for t in made.outputs if t in reader.inputs] if made is not None else [tensor]
     names = list(dict.fromkeys(tensors[t].variable for t in together if tensors[t].variable))
     if len(together) > 1 and names == [name]:

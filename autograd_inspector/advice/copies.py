@@ -93,22 +93,22 @@ def kept_apart(analysis: Analysis, edit: Op, name: str, saver: Op | None) -> str
         return ""
     if is_a(edit.name, OpKind.RENORMALISES):
         return (
-            f"An embedding with max_norm renormalises {name} in place in every forward: {_read(analysis, saver, name)}, as "
-            "the documentation of torch.nn.Embedding advises, or look it up first."
+            f"An embedding with max_norm renormalizes {name} in place in every forward: {_read(analysis, saver, name)}, as "
+            "the documentation of torch.nn.Embedding advises, or call the embedding first."
         )
     if edit.name == "__setitem__" and line_of(analysis, saver.site) == line_of(analysis, edit.site):
-        return (
-            f"{_capital(_read(analysis, saver, name))}, or collect the parts in a list and join them with torch.stack."
-        )
+        return f"{_capital(_read(analysis, saver, name))}, or collect the parts in a list and combine them with torch.stack."
     if any(analysis.capture.tensors[write.tensor].kind == "buffer" for write in edit.writes):
-        return f"{_capital(_read(analysis, saver, name))}, or call backward() before {name} is updated."
+        return f"{_capital(_read(analysis, saver, name))}, or call backward() before updating {name}."
     return ""
 
 
 def _read(analysis: Analysis, saver: Op, name: str) -> str:
-    """``let `mv` read a copy: `self.v.clone()```."""
+    """``pass `self.v.clone()` to `mv```."""
     read = read_as(analysis, saver, name)
-    return f"let `{saver.name}` read a copy" + (f": `{read}.clone()`" if read else f" (`.clone()`) of {name}")
+    return (
+        f"pass `{read}.clone()` to `{saver.name}`" if read else f"pass a copy (`.clone()`) of {name} to `{saver.name}`"
+    )
 
 
 def read_as(analysis: Analysis, saver: Op, name: str) -> str:

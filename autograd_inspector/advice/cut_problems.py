@@ -16,14 +16,14 @@ from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
-_BACKWARD = "given to backward"
+_BACKWARD = "passed to backward"
 
 
 def asked_of(error: str) -> str:
     """What the program did with the tensor that torch refused, in words that follow "the tensor"."""
     if says(error, TorchError.GRADIENT_NOT_KEPT):
-        return "whose gradient retain_grad() is to keep"
-    return "that the hook is registered on" if says(error, TorchError.HOOK_REFUSED) else _BACKWARD
+        return "on which retain_grad() was called"
+    return "on which the hook is registered" if says(error, TorchError.HOOK_REFUSED) else _BACKWARD
 
 
 def caused_by(analysis: Analysis, *causes: Cause) -> Iterator[GradientCut]:
@@ -42,7 +42,7 @@ def cut_problem(
     """A problem with one cut; the effect on what is meant to learn is added to the message."""
     severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
     asked = _grad(cut) or asked_of(cut.backward.error) != _BACKWARD
-    ends = analysis.user_frames(cut.backward.site, "gradient asked for here" if asked else "backward called here")
+    ends = analysis.user_frames(cut.backward.site, "gradient requested here" if asked else "backward called here")
     if cut.added >= 0:
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
     reads = [analysis.looked_for[t].site for t in cut.parameters if t in analysis.looked_for]
@@ -112,7 +112,7 @@ def _effect(analysis: Analysis, cut: GradientCut) -> str:
     if cut.added >= 0:
         return f"autograd treats this loss term as a constant, so {names} {agree(parameter_names, 'gets', 'get')} no gradient from it"
     if cut.partial:
-        return f"{names} {agree(parameter_names, 'learns', 'learn')} from other parts of the loss, and {agree(parameter_names, 'gets', 'get')} no gradient through this one"
+        return f"{names} {agree(parameter_names, 'gets', 'get')} gradients from other parts of the loss, but none through this one"
     if not cut.fatal:
         return f"{names} {agree(parameter_names, 'gets', 'get')} no gradient"
     return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)
@@ -120,17 +120,17 @@ def _effect(analysis: Analysis, cut: GradientCut) -> str:
 
 def _asked_in_vain(cut: GradientCut, names: str) -> str:
     if not cut.backward.graph.roots:
-        return "the tensor given to torch.autograd.grad does not require grad"
+        return "the tensor passed to torch.autograd.grad does not require grad"
     return f"torch.autograd.grad does not find {names} in the graph"
 
 
 def _failed(cut: GradientCut, names: str) -> str:
     if not cut.backward.error:
-        return f"{names} got no gradient, so its .grad is None"
+        return f"{names} got no gradient, so .grad is None"
     what = (
-        "what backward() is called on is a plain number"
+        "backward() is called on a plain number"
         if NOT_A_TENSOR in cut.backward.error
         else f"the tensor {asked_of(cut.backward.error)} does not require grad"
     )
     learns = names and asked_of(cut.backward.error) == _BACKWARD
-    return what + (f" ({names} cannot learn)" if learns else "")
+    return what + (f" ({names} cannot be trained)" if learns else "")

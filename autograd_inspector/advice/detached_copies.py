@@ -20,7 +20,7 @@ def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
     if len(runs) < _SEVERAL:
         edit = _edit(analysis, cut.ops[0])
         form = f", with the out-of-place form of `{edit}`," if edit else ""
-        return f"Use the tensor itself instead of {what}{form} where gradient has to flow; keep {what} for logging."
+        return f"Use the tensor itself instead of {what}{form} where gradients must flow; keep {what} for logging."
     trained = [{t for held in stepped_with(analysis.capture, run) for t in held} for run in runs]
     training_cut = [held for held in trained if not held.isdisjoint(cut.parameters)]
     others = [held for held in trained if held and held.isdisjoint(cut.parameters)]
@@ -28,7 +28,7 @@ def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
         result = name_of(analysis, cut.ops[0].outputs[0])
         copy = f"write `{result}.detach()`" if is_path(result) else "detach the result"
         return (
-            f"Leave out {what} here, and {copy} only in the loss that trains "
+            f"Remove {what} here, and {copy} only in the loss that trains "
             f"{summarize_names(names_of(analysis, sorted(set().union(*others))))}: the loss that trains "
             f"{summarize_names(names_of(analysis, cut.parameters))} needs the graph."
         )

@@ -49,7 +49,7 @@ def _updated(analysis: Analysis, op: Op) -> str:
     instead = in_place(place.source) if place is not None and leaves and not op.writes else ""
     name = name_of(analysis, leaves[0]) if instead else ""
     return (
-        instead and f"Update in place: `{instead}`, so that {name} stays the leaf that learns, and {and_cleared(name)}."
+        instead and f"Update in place: `{instead}`, so that {name} remains the trained leaf, and {and_cleared(name)}."
     )
 
 
@@ -59,33 +59,31 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
     api = "torch.inference_mode()" if inference else "torch.no_grad()"
     if region.at_entry:
         mode = "inference mode was already enabled" if inference else "grad mode was already disabled"
-        fix = "Call torch.set_grad_enabled(True) first, and switch it off with `with torch.no_grad():` only."
+        fix = "Call torch.set_grad_enabled(True) first, and disable grad mode only with `with torch.no_grad():`."
         return f"{mode} when the capture began", fix, ()
     if region.decorated:
         return _decorated(analysis, region, api, cut.ops[0])
-    first = analysis.user_frames(
-        region.site, "inference mode entered here" if inference else "grad mode switched off here"
-    )
+    first = analysis.user_frames(region.site, "inference mode entered here" if inference else "grad mode disabled here")
     fix = f"Move the computation out of the `{api}` block."
     place = analysis.capture.place(region.site)
     block = place is not None and place.block_end > 0
     if region.api.startswith("torch.set_grad_enabled"):
         api = "torch.set_grad_enabled(False)"
         fix = (
-            "Make the condition given to set_grad_enabled true for training."
+            "Make the condition passed to set_grad_enabled true for training."
             if block
-            else "Use `with torch.no_grad():` around what needs it; set_grad_enabled(False), as a function, stays on."
+            else "Use `with torch.no_grad():` around the code that needs it; a call of set_grad_enabled(False) stays in effect."
         )
     frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
     if place is None or place.function in frames:
-        return f"{api} was in force", fix, first
+        return f"{api} was active", fix, first
     function = short_name(place.function)
     around = [frame for frame in first if _holds(frame, analysis.capture.site(cut.ops[0].site))]
     if around:
         fix = f"Move the computation out of the block of `{uncommented(around[0].source)}`."
     elif block:
-        fix = f"`{function}` has to leave its `{api}` block first: a generator that yields stays inside it."
-    return f"{api} of `{function}` was {'' if around else 'still '}in force", fix, first
+        fix = f"`{function}` must leave its `{api}` block first: a generator that yields inside the block does not leave it."
+    return f"{api} of `{function}` was {'' if around else 'still '}active", fix, first
 
 
 def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
@@ -103,19 +101,19 @@ def _decorated(analysis: Analysis, region: Region, api: str, op: Op) -> tuple[st
     called = analysis.user_frames(region.site, "called here")
     definition = analysis.capture.site(region.definition)
     if any("/torch/" in frame.filename.replace("\\", "/") for frame in definition):
-        return f"`{function}` was wrapped in {api}", f"Call `{function}` itself, unwrapped.", called
+        return f"the {api} wrapper of `{function}` was active", f"Call `{function}` itself, unwrapped.", called
     if all(frame.library for frame in definition):
-        fix = f"`{function}` is for inference: call the model itself where gradient has to flow."
-        return f"`{function}` runs under {api}", fix, called
+        fix = f"`{function}` is for inference: call the model itself where gradients must flow."
+        return f"{api} of `{function}` was active", fix, called
     if region.wrapped:
         where = analysis.user_frames(region.definition, f"{region.wrapped} here")
-        fix = f"Call `{function}` itself, unwrapped, where gradient has to flow."
-        return f"`{function}` was wrapped in {api}", fix, (*where, *called)
-    fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
+        fix = f"Call `{function}` itself, unwrapped, where gradients must flow."
+        return f"the {api} wrapper of `{function}` was active", fix, (*where, *called)
+    fix = f"Remove the decorator from `{function}`, or do not call it where gradients must flow."
     if _in_closure_of(analysis, op, region.decorated):
-        fix = f"Let `{function}` call its closure under `with torch.enable_grad():`, as the steps of torch.optim do."
+        fix = f"Call the closure in `{function}` under `with torch.enable_grad():`, as the torch.optim optimizers do."
     return (
-        f"`{function}` is decorated with {api}",
+        f"the {api} decorator of `{function}` was active",
         fix,
         (*analysis.user_frames(region.definition, "decorator"), *called),
     )

@@ -7,5 +7,5 @@ from autograd_inspector.advice.spelling import is_path
 
 def and_cleared(name: str) -> str:
     """The end of the advice to update that leaf in place, for a program whose clearing is not known."""
-    cleared = f"`{name}.grad = None`" if is_path(name) else "`.grad = None` of it"
-    return f"clear its gradient before the next backward() where nothing does: {cleared}"
+    cleared = f"`{name}.grad = None`" if is_path(name) else "`.grad = None`"
+    return f"clear its gradient before the next backward() if nothing else does: {cleared}"

@@ -25,18 +25,18 @@ def needs_because(saved: str) -> str:
     """Why a node keeps a tensor, by the name that its derivative formula gives it."""
     base = saved.split("[", maxsplit=1)[0]
     if saves_its_result(saved):
-        return "its derivative is computed from its own result"
+        return "its derivative is computed from its result"
     if base in _FACTORS:
         return f"the derivative needs its operand `{base}`"
     if base == "tensors":
-        return "it was given to save_for_backward"
+        return "it was passed to save_for_backward"
     return f"the derivative needs `{base}`"
 
 
 def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = None) -> str:  # noqa: C901, PLR0911 - a line a kind
     """The fix for the first modifying op; ``saver`` saved what it read."""
     if not edits:
-        return f"Give whoever modifies {name} a copy (`.clone()`)."
+        return f"Pass a copy (`.clone()`) of {name} to the code that modifies it."
     op = stored_by(analysis, edits) or edits[0]
     code = subscripted(analysis, op) if op is not edits[0] else spelled(analysis, op, name)
     through_data, code = code, without_data(code)
@@ -52,7 +52,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
         return "Compute out of place inside the custom Function."
     if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
-        return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
+        return "Run backward() before the next forward in training mode, or put the norm layer into eval mode for that forward."
     if op.has(Trait.BACKWARD) or outer is not None:
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
     apart = "" if instead else kept_apart(analysis, op, name, saver)
@@ -64,9 +64,9 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     if instead:
         return instead
     if op.name == "copy_":
-        return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."
+        return f"Do not overwrite {name} before backward(): use a separate tensor for each forward, or call backward() first."
     if op.name == "__setitem__":
-        into = f"`{code} = {code}.clone()`" if code else "take `.clone()`"
+        into = f"`{code} = {code}.clone()`" if code else "call `.clone()`"
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
     if op.name.endswith("_") and not op.name.startswith("_") and not is_a(op.name, OpKind.IN_PLACE_ONLY):
         where = f" of `{code}` itself" if through_data != code else ""
@@ -83,5 +83,5 @@ def _only_afterwards(analysis: Analysis, op: Op, name: str) -> str:
         return "Modify parameters only after backward() (and after optimizer.step())."
     storages = {write.storage for write in op.writes} - {-1}
     if not storages.isdisjoint(analysis.capture.asked_memory):
-        return f"Modify {name} only after backward(): its gradient does not come to a copy."
+        return f"Modify {name} only after backward(): its gradient does not reach a copy."
     return ""

@@ -45,7 +45,7 @@ def stored_detached(analysis: Analysis, held: TensorHeld | None, call: str) -> s
     place = None if held is None else analysis.capture.place(held.site)
     if held is None or place is None or not place.source or held.name == CACHED:
         return ""
-    return f"call {call} on what `{uncommented(place.source).rstrip()}` stores in {held.api}"
+    return f"call {call} on the value that `{uncommented(place.source).rstrip()}` stores in {held.api}"
 
 
 CACHED = "cached"

@@ -96,11 +96,11 @@ class _Order:
 
 
 _TEXTS = {
-    "late": "the gradients of {} are clipped after step() has used them",
-    "early": "the gradients of {} are clipped before backward() has computed them",
-    "other": "the gradients of {} are clipped, and no backward() ever computes any for them",
-    "nothing": "clipping is given no parameters at all: a generator such as net.parameters() can be gone through only "
-    "once, and something else (the optimizer) has used it up",
+    "late": "the gradients of {} are clipped after step() used them",
+    "early": "the gradients of {} are clipped before backward() computed them",
+    "other": "the gradients of {} are clipped, but no backward() computes them",
+    "nothing": "clipping gets no parameters at all: a generator such as net.parameters() can be iterated only "
+    "once, and something else (the optimizer) already exhausted it",
 }
 _FIXES = {
     "other": "These parameters are not trained. Clip the parameters that the optimizer holds.",
@@ -114,7 +114,7 @@ def _clip_finding(
     what, other = verdict
     names = [name_of(analysis, read.tensor) for read in reads]
     role = "step() uses the gradients here" if what == "late" else "gradients cleared here"
-    effect = "clip_grad has nothing to work on and raises" if raised else "clip_grad has no effect"
+    effect = "clip_grad has nothing to clip and raises" if raised else "clip_grad has no effect"
     return Problem(
         "error" if raised else "warning",
         f"{_TEXTS[what].format(summarize_names(names))}: {effect}",

@@ -118,9 +118,11 @@ def _had_state(
 def _because(analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]) -> str:
     change = conversion(analysis, optimizer, misplaced_entries)
     if change is not None:
-        return f"; {change.api} moved the parameters and left the state behind"
+        return f"; {change.api} changed the parameters but not the state"
     return (
-        f"; {optimizer.type} itself makes it there" if made_by_own_step(analysis, optimizer, misplaced_entries) else ""
+        f"; {optimizer.type} itself creates it there"
+        if made_by_own_step(analysis, optimizer, misplaced_entries)
+        else ""
     )
 
 
@@ -168,7 +170,9 @@ def _culprit(
         and not any((p.filename, p.lineno) == (q.filename, q.lineno) for p in placed for q in assigned)
     ):
         # What it was made of is another matter: what torch.load returned did no harm until it became state.
-        placed = tuple(replace(p, role="its values were made here" if i == 0 else p.role) for i, p in enumerate(placed))
+        placed = tuple(
+            replace(p, role="its values were created here" if i == 0 else p.role) for i, p in enumerate(placed)
+        )
         placed = (*assigned, *placed)
     else:
         placed = (*made_by_step, *placed, *assigned)

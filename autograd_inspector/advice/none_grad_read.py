@@ -68,13 +68,13 @@ def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
 def _early(analysis: Analysis, read: GradRead) -> Reason | None:
     if any(run.api == "backward" and run.end <= read.at for run in analysis.capture.backwards):
         return None
-    return "no backward() had run by then", "Call loss.backward() before .grad is read.", ()
+    return "no backward() had run yet", "Call loss.backward() before reading .grad.", ()
 
 
 def _frozen(analysis: Analysis, read: GradRead) -> Reason:
     return (
         "it does not require grad",
-        "Leave what is frozen out (`if p.grad is not None`), or call requires_grad_() on it before the forward.",
+        "Skip frozen parameters (`if p.grad is not None`), or call requires_grad_() on them before the forward.",
         frozen_here(analysis, [read.tensor], until=read.at),
     )
 
@@ -91,8 +91,8 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
         )
     used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)
     return (
-        "it takes no part in the loss" if used is None else "nothing that is computed from it reaches the loss",
-        "Use it in the loss that backward() is called on, or skip what has no gradient (`if p.grad is not None`).",
+        "the loss does not use it" if used is None else "no result computed from it reaches the loss",
+        "Use it in the loss that backward() is called on, or skip parameters without a gradient (`if p.grad is not None`).",
         (
             *(analysis.user_frames(used.site, "used here") if used is not None else ()),
             *analysis.user_frames(runs[-1].site, "backward called here"),

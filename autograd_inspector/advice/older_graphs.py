@@ -32,9 +32,9 @@ def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) 
     name = join_names(names, 3)
     return Problem(
         "error",
-        f"the graph of {name} was recorded and freed before this capture began: an earlier backward ran through it already"
+        f"the graph of {name} was recorded and freed before this capture began: an earlier backward() already ran through it"
         if by is None
-        else f"the graph of {name}, recorded before this capture, was freed by an earlier backward: this one runs through "
+        else f"the graph of {name}, recorded before this capture, was freed by an earlier backward(): this one runs through "
         "it a second time",
         _fix(names[0], alone=not entered, code=code),
         dedupe_locations(
@@ -46,8 +46,8 @@ def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) 
         ),
         tuple(names),
         (
-            f"At the start of this backward the saved tensors of {_named(gone)} were gone: "
-            "backward frees them, unless it is given retain_graph=True.",
+            f"When this backward() started, the saved tensors of {_named(gone)} were already freed: "
+            "backward() frees them unless retain_graph=True is passed.",
         ),
         tuple(op.index for op, _ in entered),
     )
@@ -56,13 +56,13 @@ def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) 
 def _fix(name: str, *, alone: bool, code: bool) -> str:
     if alone:
         return (
-            f"Compute {name} again before its backward (run the cell with the forward again), or pass retain_graph=True "
-            "to the earlier backward."
+            f"Compute {name} again before its backward() (re-run the cell with the forward), or pass retain_graph=True "
+            "to the earlier backward()."
         )
-    cut = f"`{name}.detach()`" if code else "detach() it there"
+    cut = f"`{name}.detach()`" if code else "call detach() on it there"
     return (
-        f"Compute {name} again for each backward, or cut it off where it is carried over: {cut}. If both "
-        "backwards are meant to go through it, pass retain_graph=True to the earlier one."
+        f"Compute {name} again for each backward(), or detach it where it is carried over: {cut}. If both "
+        "backward() calls must go through it, pass retain_graph=True to the earlier one."
     )
 
 
@@ -116,6 +116,6 @@ def recompute_advice(analysis: Analysis, run: Backward, name: str) -> str:
     """The fix for a graph whose saved tensors no longer are what they were at the start of the capture."""
     roots = join_names((name_of(analysis, root) for root in run.roots), 2)
     return (
-        f"Compute {roots} again (run the cell with the forward), and have backward() run before anything modifies {name}: "
+        f"Compute {roots} again (re-run the cell with the forward), and call backward() before anything modifies {name}: "
         "edit a `.clone()`, or edit it afterwards."
     )

@@ -78,7 +78,7 @@ def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensor
     names = [name_of(analysis, t) for t in tensors]
     text, fix = {
         "clipped": (
-            "are clipped while they are still multiplied by the loss scale: almost any norm is above the limit",
+            "are clipped while they are still multiplied by the loss scale: almost any norm exceeds the limit",
             "Call scaler.unscale_(optimizer) before clipping.",
         ),
         "stepped": (

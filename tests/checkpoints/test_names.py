@@ -98,7 +98,7 @@ def test_a_renamed_module():
 def test_another_model():
     """Nothing in common: said once, with the shapes that it would need."""
     finding = only({"model": {f"block.{i}.conv": torch.ones(3, 3) for i in range(20)}}, network())
-    assert "another model's" in finding.message
+    assert "a different model" in finding.message
     assert len(finding.message) < 400
 
 
@@ -106,10 +106,10 @@ def test_another_model_with_a_name_in_common():
     """One name of another shape makes no kinship; one tensor that fits does, however few they are."""
     strangers = {f"block.{i}.conv": torch.ones(3, 3) for i in range(20)}
     finding = only({"model": strangers | {"0.weight": torch.ones(7)}}, network())
-    assert "another model's" in finding.message
+    assert "a different model" in finding.message
     large = nn.Sequential(*[nn.Linear(3, 3) for _ in range(12)])
     finding = only({"model": strangers | {"0.weight": torch.ones(3, 3)}}, large)
-    assert "another model's" not in finding.message
+    assert "a different model" not in finding.message
 
 
 def test_a_layer_that_came_since():

@@ -92,7 +92,7 @@ def test_a_mode_that_leaked_out_of_a_block():
 
     (found,) = alarms(inspected(program))
     assert found.rule == "AG102"
-    assert "still in force" in found.message
+    assert "still active" in found.message
     assert "block" not in found.fix
 
 

@@ -166,7 +166,7 @@ def test_new_log_probabilities_computed_like_the_old_ones():
 
     found = alarms(inspected(lambda: ppo(log_prob)))
     assert [(f.rule, f.severity) for f in found] == [("AG102", "warning")] * 2
-    assert any("`log_prob` is decorated" in f.message and "policy.weight" in f.message for f in found)
+    assert any("decorator of `log_prob` was active" in f.message and "policy.weight" in f.message for f in found)
     silent(lambda: ppo(lambda policy, action: torch.distributions.Categorical(logits=policy(X)).log_prob(action)))
 
 

@@ -33,7 +33,7 @@ def test_buffer_that_is_filled_from_itself():
         lambda: Forecaster(lambda t: t)(X).sum().backward(), "AG201", "path[:, t + 1] =", "path", severity="error",
         where=Forecaster.forward,
     )  # fmt: skip
-    assert quoted(finding.fix) == ["linear", "path[:, t].clone()"]
+    assert quoted(finding.fix) == ["path[:, t].clone()", "linear"]
     assert "torch.stack" in finding.fix
     calm(lambda: Forecaster(torch.clone)(X).sum().backward())
 
@@ -68,7 +68,7 @@ def test_queue_that_has_to_be_updated():
         lambda: Reading(copied=False)(X).sum().backward(), "AG201", "self.queue[:, :4] =", "queue", severity="error",
         where=Reading,
     )  # fmt: skip
-    assert quoted(finding.fix)[:2] == ["matmul", "self.queue.clone()"]
+    assert quoted(finding.fix)[:2] == ["self.queue.clone()", "matmul"]
     calm(lambda: Contrastive(copied=True)(X).sum().backward())
 
 

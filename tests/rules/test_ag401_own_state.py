@@ -10,7 +10,7 @@ from torch import nn
 from .programs import alarms, diagnosed, inspected, summary, trained
 from .twins import calm
 
-BEHIND = "state behind"
+BEHIND = "but not the state"
 
 
 class Lion(torch.optim.Optimizer):
@@ -108,7 +108,7 @@ def test_state_assigned_by_the_program():
     )  # fmt: skip
     assert finding.locations[0].role == "state is assigned here"
     roles = {place.source: place.role for place in finding.locations}
-    assert roles["restored(torch.load(file), optimizer, net, cast)"] == "its values were made here"
+    assert roles["restored(torch.load(file), optimizer, net, cast)"] == "its values were created here"
     calm(lambda: resumed(cast=True))
 
 

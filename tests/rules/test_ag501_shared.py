@@ -128,7 +128,7 @@ def test_part_of_a_learned_table_that_is_kept():
         lambda: program(keep=True), "AG501", "self.cached[n] = torch.tanh", "1.table", severity="error",
         where=Biased.bias,
     )  # fmt: skip
-    assert "again in each round" in finding.fix
+    assert "in each iteration" in finding.fix
     calm(lambda: program(keep=False))
 
 

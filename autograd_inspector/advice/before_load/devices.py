@@ -43,8 +43,8 @@ def _empty(resume: Resume, names: list[str]) -> Problem:
         f"{summarize_names(names)} {agree(names, 'was', 'were')} saved from the meta device and {agree(names, 'has', 'have')} "
         "no data: loading raises, or leaves state that step() cannot use",
         fix(
-            "save the checkpoint from a model that has its values",
-            'model.to_empty(device="cpu")  # then load or initialise it',
+            "save the checkpoint from a model that has data",
+            'model.to_empty(device="cpu")  # then load or initialize it',
             'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")',
         ),
         tuple(names),
@@ -59,7 +59,7 @@ def _nowhere(resume: Resume) -> Problem:
     remade = [recreated(resume)] if resume.optimizer is not None and not model else []
     lines = plan(resume) if model else ['model.to_empty(device="cpu")', *remade, *plan(resume)]
     held = (
-        "; the optimizer holds these meta parameters, and its state would be sent to meta"
+        "; the optimizer holds these meta parameters, and its state would be moved to meta"
         if resume.optimizer is not None
         else ""
     )
@@ -67,7 +67,7 @@ def _nowhere(resume: Resume) -> Problem:
         "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} on the meta device: load_state_dict without assign=True copies "
         f"nothing into {agree(names, 'it', 'them')}{held}",
-        fix("load with assign=True, which replaces the parameters, and make the optimizer after that", *lines),
+        fix("load with assign=True, which replaces the parameters, and create the optimizer after that", *lines),
         tuple(names),
     )
 
@@ -78,7 +78,7 @@ def _absent(resume: Resume) -> Problem:
     return _problem(
         "warning",
         f"the checkpoint was saved from {join_names(absent)}, which is not available here: torch.load without map_location raises",
-        fix("load it to the CPU; load_state_dict then copies to where the parameters are", *order),
+        fix("load it to the CPU; load_state_dict then copies to the devices of the parameters", *order),
         absent,
     )
 
@@ -100,8 +100,8 @@ def _elsewhere(resume: Resume) -> Iterator[Problem]:
         _, before, after = moved[0]
         yield _problem(
             "info",
-            f"{len(moved)} tensors of the checkpoint are on {before} and go to {after}, where the parameters are",
-            fix("the model is on its device before the optimizer is made: then load", *plan(resume)),
+            f"{len(moved)} tensors of the checkpoint are on {before} and are copied to {after}, where the parameters are",
+            fix("move the model to its device before creating the optimizer, then load", *plan(resume)),
             tuple(dict.fromkeys(name for name, _, _ in moved)),
         )
 
@@ -125,10 +125,10 @@ def _captured(resume: Resume) -> Iterator[Problem]:
     if hosts:
         yield _problem(
             "error",
-            f"the checkpoint's groups have capturable=True (a CUDA graph's), which replaces yours: step() raises for parameters "
+            f"the checkpoint's groups have capturable=True (for CUDA graphs), which replaces your setting: step() raises for parameters "
             f"on {join_names(hosts)}",
             fix(
-                "turn it off before the load",
+                "turn it off before loading",
                 *saved(resume),
                 'for group in saved["param_groups"]:',
                 '    group["capturable"] = False',

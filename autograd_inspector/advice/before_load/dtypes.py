@@ -78,7 +78,7 @@ def _problem(resume: Resume, casts: list[Cast], before: str, after: str) -> Prob
     if state:
         what.append(f"{kinds} of {summarize_names(state)}" if not model else f"their optimizer state ({kinds})")
     integer = not floating(before) and lossy
-    loss = "precision is lost" if floating(before) else "codes become plain numbers that mean something else"
+    loss = "precision is lost" if floating(before) else "quantized codes become plain numbers with another meaning"
     both = (
         "both load_state_dict cast" if model and state else f"{'model' if model else 'optimizer'}.load_state_dict casts"
     )
@@ -88,16 +88,16 @@ def _problem(resume: Resume, casts: list[Cast], before: str, after: str) -> Prob
         message,
         _fix(resume, before, widened=not lossy, integer=integer, model=bool(model)),
         subjects=tuple(dict.fromkeys([*model, *state, *(cast.entry for cast in casts if cast.entry)])),
-        details=("It leaves `step` as it is, and nothing says that the rest was cast.",) if state and lossy else (),
+        details=("`step` is not cast, and there is no warning that the rest was cast.",) if state and lossy else (),
     )
 
 
 def _fix(resume: Resume, before: str, *, widened: bool, integer: bool, model: bool) -> str:
     if model and floating(before):
         remade = [recreated(resume)] if resume.optimizer is not None else []
-        why = "nothing to repair; to work in the checkpoint's dtype" if widened else "keep the precision"
+        why = "nothing to fix; to work in the checkpoint's dtype" if widened else "keep the precision"
         return fix(
-            f"{why}: convert the model first, make the optimizer, then load (autocast computes in less)",
+            f"{why}: convert the model first, create the optimizer, then load (use autocast for lower precision)",
             f"model.to(torch.{before})",
             *remade,
             *plan(resume),
@@ -105,11 +105,11 @@ def _fix(resume: Resume, before: str, *, widened: bool, integer: bool, model: bo
     if model:
         return fix("load the checkpoint's tensors as they are", *plan(resume)) + "  # or with assign=True"
     if widened:
-        return fix("nothing to repair", *saved(resume), LOAD)
-    kept = "put the codes back after the load" if integer else "put the state back in its own precision after the load"
+        return fix("nothing to fix", *saved(resume), LOAD)
+    kept = "restore the codes after loading" if integer else "restore the state in its saved precision after loading"
     if not integer and resume.optimizer is not None and resume.optimizer.module.startswith("torch.optim"):
         return fix(
-            f"{resume.optimizer.type} needs state of its parameters' dtype: keep the parameters in {before}",
+            f"{resume.optimizer.type} needs state in the dtype of its parameters: keep the parameters in {before}",
             f"model.to(torch.{before})",
             recreated(resume),
             *plan(resume),

@@ -34,23 +34,23 @@ def _sizes(resume: Resume) -> Problem:
     new, gone = aligned(resume.rows, resume.saved.parameters, resume.names)
     names = [resume.names[i] for i in new]
     message = (
-        f"optimizer.load_state_dict raises: the checkpoint's groups have {theirs} parameters, the optimizer's "
+        f"optimizer.load_state_dict raises: the checkpoint's groups have {theirs} parameters, the optimizer's have "
         f"{resume.sizes}"
     )
     same = sum(theirs) == sum(resume.sizes)
     if same:
-        message += " (as many in all, in other groups)"
+        message += " (the same total, in different groups)"
         text = fix(
-            "make the optimizer with the saved groups, then load",
+            "create the optimizer with the saved groups, then load",
             *saved(resume),
             *rebuilt(resume, in_saved_order(resume)),
             LOAD,
         )
     elif names and not gone:
-        message += f"; {summarize_names(names)} {agree(names, 'is', 'are')} not among the saved"
+        message += f"; {summarize_names(names)} {agree(names, 'is', 'are')} not in the checkpoint"
         text = _grown(resume, new, names)
     elif gone and not new and len(theirs) == len(resume.sizes) == 1:
-        message += f"; what was saved at {_places(gone)} is not in the optimizer"
+        message += f"; the {agree(gone, 'parameter', 'parameters')} saved at {_places(gone)} {agree(gone, 'is', 'are')} not in the optimizer"
         text = fix(
             "drop the entries that the optimizer no longer has, then load",
             *saved(resume),
@@ -65,7 +65,7 @@ def _sizes(resume: Resume) -> Problem:
         )
     else:
         text = fix(
-            f"make the optimizer from the parameters that were saved, in groups of {theirs}:",
+            f"create the optimizer from the saved parameters, in groups of {theirs}:",
             *(f"#   {name}" for name in _described(resume.saved.parameters)),
             *saved(resume),
             LOAD,
@@ -86,7 +86,7 @@ def _grown(resume: Resume, new: list[int], names: list[str]) -> str:
     named = any(p.name for p in resume.saved.parameters)
     added = "[(name, named[name]) for name in new]" if named else "[named[name] for name in new]"
     return fix(
-        "make the optimizer with what was saved, load, then add what is new",
+        "create the optimizer with the saved parameters, load, then add the new ones",
         *saved(resume),
         *rebuilt(resume, old),
         LOAD,
@@ -113,10 +113,10 @@ def _absent(resume: Resume) -> Iterator[Problem]:
     if spread > 1 and bare_names:  # LBFGS keeps all its state with the first parameter.
         yield _problem(
             "warning",
-            f"the checkpoint has no state for {summarize_names(bare_names)} while {spread} other parameters have some: their moments "
-            "start from zero",
+            f"the checkpoint has no state for {summarize_names(bare_names)}, but {spread} other parameters have state: "
+            f"{agree(bare_names, 'its', 'their')} moments start from zero",
             fix(
-                "if they were frozen or unused when it was saved, nothing is wrong: load as it is",
+                f"if {agree(bare_names, 'it was', 'they were')} frozen or unused when saved, this is fine: load as is",
                 *saved(resume),
                 LOAD,
             ),
@@ -143,7 +143,7 @@ def _replaced(resume: Resume) -> Iterator[Problem]:
         yield _problem(
             "info",
             f"the checkpoint's settings replace the optimizer's: {join_names(changes)}",
-            fix("to keep your own, set them again after the load", *saved(resume), LOAD, *lines),
+            fix("to keep your settings, set them again after loading", *saved(resume), LOAD, *lines),
             tuple(names),
         )
 

@@ -58,19 +58,17 @@ def kind_problems(resume: Resume) -> Iterator[Problem]:
     kind = resume.optimizer.type
     reasons = []
     if differences.unknown:
-        reasons.append(f"its state ({join_names(differences.unknown)}) is not what {kind} keeps")
+        reasons.append(f"it has state that {kind} does not keep ({join_names(differences.unknown)})")
     if differences.absent:
-        reasons.append(f"it lacks {join_names(differences.absent)}, without which {kind} cannot step")
+        reasons.append(f"it lacks {join_names(differences.absent)}, which {kind} needs to step")
     if differences.lost:
-        reasons.append(
-            f"its groups lack {join_names(differences.lost)}, which {kind}.step() reads after the load has replaced yours"
-        )
-    advice = f"start {kind} with fresh state, or make an optimizer of the class that wrote it"
+        reasons.append(f"its groups replace yours but lack {join_names(differences.lost)}, which {kind}.step() reads")
+    advice = f"start {kind} with fresh state, or create an optimizer of the class that wrote the checkpoint"
     if resume.fit is not None:
         text = fix(advice, *weights(resume), "model.load_state_dict(weights)")
     else:
         names = ", ".join(resume.saved.groups[0].settings)
-        text = fix(f"{advice}; it had the settings", f"# {names}", *opening(resume.checkpoint))
+        text = fix(f"{advice}; its settings were", f"# {names}", *opening(resume.checkpoint))
     yield Problem(
         "error" if differences.foreign else "warning",
         f"this checkpoint is not from {kind}: {' and '.join(reasons)}",

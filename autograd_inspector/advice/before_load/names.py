@@ -38,10 +38,10 @@ def is_foreign(resume: Resume) -> bool:
 
 
 def _no_model(resume: Resume) -> Problem:
-    kind = "an optimizer's state" if resume.checkpoint.optimizers else "no state"
+    kind = "optimizer state but no model state" if resume.checkpoint.optimizers else "no model state"
     return _problem(
         "error",
-        f"the checkpoint holds {kind} and no model's: nothing of it can be loaded into the model",
+        f"the checkpoint holds {kind}: nothing in it can be loaded into the model",
         fix(
             "save both, and inspect again",
             'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")',
@@ -55,9 +55,9 @@ def _foreign(resume: Resume, fit: ModelFit) -> Problem:
     ours = [slot.name for slot in resume.target.slots]
     return _problem(
         "error",
-        f"the checkpoint is another model's: of the model's {len(ours)} names ({summarize_names(ours)}) it has {len(fit.matched)}; its "
-        f"own {len(theirs)} are {summarize_names(theirs)}",
-        fix("build the model that wrote the checkpoint; its parameters were", *_shapes(fit)),
+        f"the checkpoint is from a different model: it has {len(fit.matched)} of the model's {len(ours)} names "
+        f"({summarize_names(ours)}); its {len(theirs)} names are {summarize_names(theirs)}",
+        fix("build the model that the checkpoint was saved from; its parameters were", *_shapes(fit)),
         (*ours, *theirs),
     )
 
@@ -75,15 +75,15 @@ def _prefix(resume: Resume, fit: ModelFit) -> Problem:
     by = wrapper_of(prefix)
     of = f" (from {by})" if by else ""
     whose, other = ("the checkpoint's", "the model's") if not renaming.added else ("the model's", "the checkpoint's")
-    where = "hold" if renaming.wrappers else "begin with"
+    where = "contain" if renaming.wrappers else "start with"
     both = f", {other} with `{renaming.removed}`" if renaming.added and renaming.removed else ""
     count = len(fit.matched)
     example, slot = fit.matched[0]
     return _problem(
         "error",
-        f"{whose} names {where} `{prefix}`{of}{both} and {other} do not: load_state_dict would call all {count} missing and "
+        f"{whose} names {where} `{prefix}`{of}{both} and {other} do not: load_state_dict would report all {count} as missing and "
         f"unexpected",
-        fix(f"give the {count} names the form that the model uses", *weights(resume), "model.load_state_dict(weights)"),
+        fix(f"rename the {count} entries to match the model", *weights(resume), "model.load_state_dict(weights)"),
         (example.name, slot.name, *(tensor.name for tensor, _ in fit.matched[1:])),
     )
 
@@ -99,11 +99,11 @@ def _unlike(resume: Resume, fit: ModelFit, unexpected: list[str]) -> Problem:
         )
     if unexpected:
         mismatches.append(
-            f"{len(unexpected)} of the checkpoint's {agree(unexpected, 'is', 'are')} unexpected: {summarize_names(unexpected)}"
+            f"{len(unexpected)} of the checkpoint's names {agree(unexpected, 'is', 'are')} unexpected: {summarize_names(unexpected)}"
         )
     message = f"model.load_state_dict raises; {'; '.join(mismatches)}"
     if pairs:
-        message += " (their shapes agree one by one: renamed since)"
+        message += " (their shapes match one by one: they were renamed)"
         renames = [f'    "{old}": "{new}",' for old, new in pairs.items()]
         lines = [
             "renames = {",
@@ -112,12 +112,12 @@ def _unlike(resume: Resume, fit: ModelFit, unexpected: list[str]) -> Problem:
             "weights = {renames.get(name, name): tensor for name, tensor in weights.items()}",
             "model.load_state_dict(weights)",
         ]
-        text = fix("give what was renamed its new name", *weights(resume), *lines)
+        text = fix("use the new names", *weights(resume), *lines)
     else:
-        what = "what is missing keeps the values it has" if missing else "what is unexpected is left out"
-        text = fix(f"if that is meant: {what}", *weights(resume), "model.load_state_dict(weights, strict=False)")
+        what = "missing parameters keep their current values" if missing else "unexpected entries are skipped"
+        text = fix(f"if this is intended: {what}", *weights(resume), "model.load_state_dict(weights, strict=False)")
     handled = all(slot.hooked for slot in fit.missing) and all(_hooked(resume, name) for name in unexpected)
-    details = ("These modules load in a way of their own, which may take other names.",) if handled else ()
+    details = ("These modules customize loading and may accept other names.",) if handled else ()
     return _problem("info" if handled else "error", message, text, (*missing, *unexpected), details)
 
 
@@ -144,10 +144,10 @@ def _tied(resume: Resume, fit: ModelFit) -> Problem:
     safe = "safetensors" in resume.checkpoint.format
     return _problem(
         "info" if safe else "error",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} missing from the checkpoint and tied to a parameter that it has: "
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} missing from the checkpoint but tied to a parameter that it contains: "
         f"model.load_state_dict raises without strict=False{', as with any safetensors file of tied parameters' if safe else ''}",
         fix(
-            "the tied parameter gets its values under its other name",
+            "the tied parameter is loaded under its other name",
             *weights(resume),
             "model.load_state_dict(weights, strict=False)",
         ),
@@ -160,9 +160,9 @@ def no_optimizer(resume: Resume) -> Iterator[Problem]:
     if resume.target.has_optimizer and resume.saved is None:
         yield _problem(
             "warning",
-            "the checkpoint holds no optimizer's state: the optimizer starts with fresh moments and its own settings",
+            "the checkpoint holds no optimizer state: the optimizer starts with fresh moments and its current settings",
             fix(
-                "save both where the checkpoint is written",
+                "save both when writing the checkpoint",
                 'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")',
             ),
             ("optimizer",),

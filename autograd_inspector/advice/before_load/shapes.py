@@ -36,15 +36,13 @@ def _reshaped(resume: Resume, pairs: tuple[tuple[CheckpointTensor, Slot], ...], 
     names = [s.name for _, s in pairs]
     rows_only = all(a.shape[1:] == b.shape[1:] and a.shape and b.shape for a, b in pairs)
     message = (
-        f"model.load_state_dict raises, with strict=False too: {slot.name} is {list(first.shape)} in the checkpoint and "
+        f"model.load_state_dict raises, even with strict=False: {slot.name} is {list(first.shape)} in the checkpoint and "
         f"{list(slot.shape)} in the model" + (f", and {len(pairs) - 1} more differ" if len(pairs) > 1 else "")
     )
     if state:
-        message += (
-            f"; the optimizer's state for {agree(state, 'it', 'them')} has the old shape, which its step cannot use"
-        )
+        message += f"; the optimizer state for {agree(state, 'it', 'them')} has the old shape, which step() cannot use"
     if rows_only:
-        comment = "keep the rows that both have, and the model's own values in the others"
+        comment = "keep the rows that both have, and the model's values in the other rows"
         lines = [
             "own = model.state_dict()",
             "for name, tensor in list(weights.items()):",
@@ -55,7 +53,7 @@ def _reshaped(resume: Resume, pairs: tuple[tuple[CheckpointTensor, Slot], ...], 
             "model.load_state_dict(weights)",
         ]
     else:
-        comment = "load what fits; the others keep the values they have"
+        comment = "load the tensors that fit; the others keep their current values"
         lines = [
             "own = model.state_dict()",
             "fitting = {n: t for n, t in weights.items() if n in own and t.shape == own[n].shape}",
@@ -75,18 +73,18 @@ def _swapped(resume: Resume, positions: Positions, order: list[int]) -> Problem:
     moved = [(i, j) for i, j in enumerate(order) if i != j]
     i, j = next(((a, b) for a, b in moved if a in positions.misfits), moved[0])
     proved = all(parameter.name for parameter in positions.saved)
-    by = "the names in its groups" if proved else "its shapes"
+    by = "the names in the saved groups" if proved else "the saved shapes"
     shape = f" ({list(shape_at(positions.saved[i]) or ())})" if i in positions.misfits else ""
     severity: Severity = "error" if positions.misfits else "warning"
     end = "step() raises" if positions.misfits else "nothing raises"
     return _problem(
         severity,
-        f"state is matched by position, and by {by} the checkpoint has the parameters in another order: {names[i]} would get "
+        f"state is matched by position, but {by} show that the checkpoint has another order of parameters: {names[i]} would get "
         f"the state of {names[j]}{shape}"
-        + (f", and {len(moved) - 1} more get another's" if len(moved) > 1 else "")
+        + (f", and {len(moved) - 1} more would get that of another parameter" if len(moved) > 1 else "")
         + f"; {end}",
         fix(
-            "make the optimizer with its parameters in the saved order, then load",
+            "create the optimizer with its parameters in the saved order, then load",
             *saved(resume),
             *rebuilt(resume, [resume.rows[place] for place in order]),
             LOAD,
@@ -102,7 +100,7 @@ def _misfits(resume: Resume, positions: Positions, left: list[int]) -> Problem:
     entry = next(e.name for e in positions.saved[i].state if e.shape == shape_at(positions.saved[i]))
     return _problem(
         "error",
-        f"load_state_dict checks no shapes: {summarize_names(names)} would get state of another shape ({entry} {shape}, {names[0]} "
+        f"load_state_dict does not check shapes: {summarize_names(names)} would get state of a different shape ({entry} {shape}, {names[0]} "
         f"{list(resume.rows[i].shape)}), and step() raises",
         fix("start these parameters with fresh state", *saved(resume), *popped(resume, left), LOAD),
         tuple(names),

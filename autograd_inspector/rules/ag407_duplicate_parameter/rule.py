@@ -90,7 +90,7 @@ def _left_out_once(analysis: Analysis, refusal: ParametersRefused) -> str:
     """What to do with parameters that a second group may not have, in the program's own names."""
     if refusal.added:
         return (
-            "The optimizer already has them: set the lr of that group (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
+            "The optimizer already has them: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
             "out when building the optimizer and add them here."
         )
     collection, model = collected(analysis, refusal.tensors)

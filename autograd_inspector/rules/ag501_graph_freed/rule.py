@@ -74,8 +74,8 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     unstepped = not stepped_between(analysis, freed_by, run)
     return Problem(
         "error",
-        f"{name}{kept_as(kept_by(analysis, tensor), name)} carries a graph that an earlier backward() already freed into `{reader.name}`: backward() runs "
-        "through it a second time",
+        f"{name}{kept_as(kept_by(analysis, tensor), name)} is used in `{reader.name}` and carries a graph that an earlier backward() already freed: "
+        "backward() runs through it a second time",
         carry_fix(analysis, (reader, tensor, freed_by), run, unstepped=unstepped),
         dedupe_locations(
             [

@@ -18,12 +18,12 @@ for i in range(3):
     optimizer.step()
 """,
         by(
-            "Compute hidden again for each backward",
+            "Compute hidden again for each backward()",
             "    optimizer.step()",
             "    optimizer.step()\n    hidden = torch.zeros(1, 4)",
         ),
         by(
-            "cut it off where it is carried over: `hidden = hidden.detach()`",
+            "detach it where it is carried over: `hidden = hidden.detach()`",
             "    optimizer.step()",
             "    optimizer.step()\n    hidden = hidden.detach()",
         ),
@@ -40,12 +40,12 @@ for i in range(2):
 optimizer.step()
 """,
         by(
-            "Compute hidden again for each backward",
+            "Compute hidden again for each backward()",
             "    hidden = cell(torch.randn(1, 4), hidden)",
             "    hidden = torch.zeros(1, 4)\n    hidden = cell(torch.randn(1, 4), hidden)",
         ),
         by(
-            "cut it off where it is carried over: `hidden = hidden.detach()`",
+            "detach it where it is carried over: `hidden = hidden.detach()`",
             ".backward()",
             ".backward()\n    hidden = hidden.detach()",
         ),
@@ -64,12 +64,12 @@ for i in range(3):
     optimizer.step()
 """,
         by(
-            "Compute state again for each backward",
+            "Compute state again for each backward()",
             "    optimizer.step()",
             "    optimizer.step()\n    state = (torch.zeros(1, 1, 4), torch.zeros(1, 1, 4))",
         ),
         by(
-            "cut it off where it is carried over: `state = tuple(t.detach() for t in state)`",
+            "detach it where it is carried over: `state = tuple(t.detach() for t in state)`",
             "    optimizer.step()",
             "    optimizer.step()\n    state = tuple(t.detach() for t in state)",
         ),
@@ -87,12 +87,12 @@ for i in range(3):
     optimizer.step()
 """,
         by(
-            "Compute hidden again for each backward",
+            "Compute hidden again for each backward()",
             "    optimizer.step()",
             "    optimizer.step()\n    hidden, memory = torch.zeros(1, 4), torch.zeros(1, 4)",
         ),
         by(
-            "cut it off where it is carried over: `hidden, memory = hidden.detach(), memory.detach()`",
+            "detach it where it is carried over: `hidden, memory = hidden.detach(), memory.detach()`",
             "    optimizer.step()",
             "    optimizer.step()\n    hidden, memory = hidden.detach(), memory.detach()",
         ),
@@ -118,7 +118,7 @@ for i in range(3):
 """,
         by("Compute", "    optimizer.step()", "    optimizer.step()\n    state = torch.zeros(1, 4), torch.zeros(1, 4)"),
         by(
-            "detach() it as well where hidden is detached: `return hidden, (hidden.detach(), memory)`",
+            "call detach() on it too where hidden is detached: `return hidden, (hidden.detach(), memory)`",
             "(hidden.detach(), memory)",
             "(hidden.detach(), memory.detach())",
         ),
@@ -135,14 +135,14 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Compute batch['old'] again for each backward if it is trained",
+            "Compute batch['old'] again for each backward() if it is trained",
             "    optimizer.zero_grad()",
             '    batch["old"] = net(torch.randn(3, 4)).tanh()\n    optimizer.zero_grad()',
             'batch["old"] = net(torch.randn(3, 4)).tanh()\nfor',
             "for",
         ),
         by(
-            'otherwise cut it off: call detach() on what `batch["old"] = net(torch.randn(3, 4)).tanh()` stores in batch',
+            'otherwise detach it: call detach() on the value that `batch["old"] = net(torch.randn(3, 4)).tanh()` stores in batch',
             ".tanh()",
             ".tanh().detach()",
         ),
@@ -167,14 +167,14 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Compute key again for each backward if it is trained",
+            "Compute key again for each backward() if it is trained",
             "        self.keys.append(key)",
             "        self.inputs.append(x)\n        self.keys = [self.net(x).tanh() for x in self.inputs]",
             "self.keys = nn.Linear(4, 4), []",
             "self.keys, self.inputs = nn.Linear(4, 4), [], []",
         ),
         by(
-            "otherwise cut it off: call detach() on what is in Queue.keys after each backward()",
+            "otherwise detach it: call detach() on the contents of Queue.keys after each backward()",
             "    loss.backward()",
             "    loss.backward()\n    queue.keys = [key.detach() for key in queue.keys]",
         ),
@@ -191,12 +191,12 @@ for i in range(2):
     updated.sum().backward()
 """,
         by(
-            "Compute updated again for each backward",
+            "Compute updated again for each backward()",
             "    updated.sum().backward()",
             "    updated.sum().backward()\n    updated = weight.exp()",
         ),
         by(
-            "cut it off where it is carried over: `updated = updated.detach().requires_grad_()`",
+            "detach it where it is carried over: `updated = updated.detach().requires_grad_()`",
             "    updated.sum().backward()",
             "    updated.sum().backward()\n    updated = updated.detach().requires_grad_()",
         ),
@@ -219,7 +219,7 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Compute features again in each round instead of keeping it",
+            "Compute features again in each iteration instead of keeping it",
             "features = (kernel * 2).exp().sum()\n",
             "",
             "    optimizer.zero_grad()",
@@ -239,7 +239,7 @@ with torch.nn.utils.parametrize.cached():
         optimizer.step()
 """,
         by(
-            "Enter parametrize.cached() again in each round, inside the loop",
+            "Enter parametrize.cached() in each iteration, inside the loop",
             "with torch.nn.utils.parametrize.cached():\n    for i in range(2):\n",
             "for i in range(2):\n    with torch.nn.utils.parametrize.cached():\n",
         ),
@@ -257,7 +257,7 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Compute features again in each round instead of keeping it",
+            "Compute features again in each iteration instead of keeping it",
             "features = encoder(x).tanh()\n",
             "",
             "    optimizer.zero_grad()",
@@ -277,7 +277,7 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Compute features again for each backward if it is trained",
+            "Compute features again for each backward() if it is trained",
             "features = encoder(x).tanh()\n",
             "",
             "SGD(head.parameters()",
@@ -286,7 +286,7 @@ for i in range(2):
             "    features = encoder(x).tanh()\n    optimizer.zero_grad()",
         ),
         by(
-            "otherwise cut it off: `features = features.detach()`",
+            "otherwise detach it: `features = features.detach()`",
             "features = encoder(x).tanh()\n",
             "features = encoder(x).tanh()\nfeatures = features.detach()\n",
         ),

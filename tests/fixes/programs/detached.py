@@ -53,7 +53,7 @@ of_generator.zero_grad()
 of_generator.step()
 """,
         by(
-            "Leave out .detach() here, and write `fake.detach()` only in the loss that trains",
+            "Remove .detach() here, and write `fake.detach()` only in the loss that trains",
             "(torch.randn(3, 4)).detach()",
             "(torch.randn(3, 4))",
             "\ncritic(fake)",

@@ -35,7 +35,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 optimizer.add_param_group({"params": net[1].parameters(), "lr": 0.01})
 """,
         by(
-            "set the lr of that group (`optimizer.param_groups[i]['lr'] = ...`)",
+            "set that group's lr (`optimizer.param_groups[i]['lr'] = ...`)",
             'optimizer.add_param_group({"params": net[1].parameters(), "lr": 0.01})',
             "optimizer.param_groups[0]['lr'] = 0.01",
         ),

@@ -54,7 +54,7 @@ for x in batches():
     optimizer.step()
 """,
         by(
-            "`batches` has to leave its `torch.no_grad()` block first",
+            "`batches` must leave its `torch.no_grad()` block first",
             "    with torch.no_grad():\n        for _ in range(2):\n            batch = torch.randn(3, 4)\n            yield batch",
             "    for _ in range(2):\n        with torch.no_grad():\n            batch = torch.randn(3, 4)\n        yield batch",
         ),
@@ -72,7 +72,7 @@ loss.backward()
 optimizer.step()
 """,
         by(
-            "Use `with torch.no_grad():` around what needs it",
+            "Use `with torch.no_grad():` around the code that needs it",
             "torch.set_grad_enabled(False)\nnet",
             "with torch.no_grad():\n    net",
         ),
@@ -88,7 +88,9 @@ with torch.set_grad_enabled(phase == "training"):
 loss.backward()
 optimizer.step()
 """,
-        by("Make the condition given to set_grad_enabled true for training", 'phase == "training"', 'phase == "train"'),
+        by(
+            "Make the condition passed to set_grad_enabled true for training", 'phase == "training"', 'phase == "train"'
+        ),
     ),
     "a function of the training is decorated with no_grad": case(
         "AG102",
@@ -102,8 +104,8 @@ x = torch.randn(3, 4)
 head(encode(x)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Take the decorator off `encode`", "@torch.no_grad()\n", ""),
-        by("do not call it where gradient has to flow", "head(encode(x))", "head(encoder(x))"),
+        by("Remove the decorator from `encode`", "@torch.no_grad()\n", ""),
+        by("do not call it where gradients must flow", "head(encode(x))", "head(encoder(x))"),
         symptom="encoder.weight.grad is None",
     ),
     "a function was wrapped in no_grad": case(
@@ -142,7 +144,7 @@ head(features).pow(2).mean().backward()
 optimizer.step()
 """,
         by(
-            "call the model itself where gradient has to flow",
+            "call the model itself where gradients must flow",
             "predict(encoder, torch.randn(3, 4))",
             "encoder(torch.randn(3, 4))",
         ),
@@ -177,7 +179,7 @@ def closure():
 optimizer.step(closure)
 """,
         by(
-            "Let `Halving.step` call its closure under `with torch.enable_grad():`",
+            "Call the closure in `Halving.step` under `with torch.enable_grad():`",
             "        loss = closure()",
             "        with torch.enable_grad():\n            loss = closure()",
         ),
@@ -193,7 +195,7 @@ for _ in range(2):
         w = w - 0.1 * w.grad
 """,
         by(
-            "clear its gradient before the next backward() where nothing does: `w.grad = None`",
+            "clear its gradient before the next backward() if nothing else does: `w.grad = None`",
             "w = w - 0.1 * w.grad",
             "w -= 0.1 * w.grad\n        w.grad = None",
         ),
@@ -223,7 +225,7 @@ net(torch.randn(3, 4)).sum().backward()
 """,
         by("Call torch.set_grad_enabled(True) first", "net = ", "torch.set_grad_enabled(True)\nnet = "),
         by(
-            "switch it off with `with torch.no_grad():` only",
+            "disable grad mode only with `with torch.no_grad():`",
             "net = ",
             "torch.set_grad_enabled(True)\nwith torch.no_grad():\n    torch.ones(2)\nnet = ",
         ),

@@ -57,7 +57,7 @@ for _ in range(2):
     w = w - 0.1 * w.grad
 """,
         by(
-            "clear its gradient before the next backward() where nothing does: `w.grad = None`",
+            "clear its gradient before the next backward() if nothing else does: `w.grad = None`",
             "    w = w - 0.1 * w.grad",
             "    with torch.no_grad():\n        w -= 0.1 * w.grad\n        w.grad = None",
         ),
@@ -143,6 +143,6 @@ net = nn.Linear(4, 1)
 loss = net(torch.randn(3, 4)).pow(2).mean()
 size = net.weight.grad.norm()
 """,
-        by("Call loss.backward() before .grad is read", "size", "loss.backward()\nsize"),
+        by("Call loss.backward() before reading .grad", "size", "loss.backward()\nsize"),
     ),
 }

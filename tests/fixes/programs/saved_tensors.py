@@ -73,7 +73,7 @@ x.copy_(torch.randn(3, 4))
 second = net(x).pow(2).sum()
 (first + second).backward()
 """,
-        by("give each forward its own tensor", "x.copy_(torch.randn(3, 4))", "x = torch.randn(3, 4)"),
+        by("use a separate tensor for each forward", "x.copy_(torch.randn(3, 4))", "x = torch.randn(3, 4)"),
         by("call backward() first", "x.copy_", "first.backward()\nx.copy_", "(first + second)", "second"),
     ),
     "a parameter is modified before backward": case(
@@ -104,7 +104,11 @@ y = c * w
 torch.autograd.graph.increment_version(c)
 y.sum().backward()
 """,
-        by("Give whoever modifies c a copy (`.clone()`)", "increment_version(c)", "increment_version(c.clone())"),
+        by(
+            "Pass a copy (`.clone()`) of c to the code that modifies it",
+            "increment_version(c)",
+            "increment_version(c.clone())",
+        ),
     ),
     "a leaf is modified before backward": case(
         "AG201",
@@ -139,7 +143,7 @@ net = Normed()
 loss = net().sum()
 loss.backward()
 """,
-        by("Let `matmul` read a copy: `self.v.clone()`", "@ self.v", "@ self.v.clone()"),
+        by("Pass `self.v.clone()` to `matmul`", "@ self.v", "@ self.v.clone()"),
         by(
             "call backward() before",
             "        self.v.mul_(0.9)\n",
@@ -158,9 +162,9 @@ for t in range(3):
     states[t + 1] = cell(states[t]).tanh()
 states.sum().backward()
 """,
-        by("Let `linear` read a copy: `states[t].clone()`", "cell(states[t])", "cell(states[t].clone())"),
+        by("Pass `states[t].clone()` to `linear`", "cell(states[t])", "cell(states[t].clone())"),
         by(
-            "collect the parts in a list and join them with torch.stack",
+            "collect the parts in a list and combine them with torch.stack",
             "states = torch.zeros(4, 4)\nstates[0] = torch.randn(4)\n",
             "states = [torch.randn(4)]\n",
             "    states[t + 1] = cell(states[t]).tanh()",
@@ -181,9 +185,9 @@ rows = table(ids)
 (scores.sum() + rows.sum()).backward()
 optimizer.step()
 """,
-        by("let `matmul` read a copy: `table.weight.clone()`", "h @ table.weight", "h @ table.weight.clone()"),
+        by("pass `table.weight.clone()` to `matmul`", "h @ table.weight", "h @ table.weight.clone()"),
         by(
-            "look it up first",
+            "call the embedding first",
             "scores = h @ table.weight.t()\nrows = table(ids)\n",
             "rows = table(ids)\nscores = h @ table.weight.t()\n",
         ),
@@ -268,7 +272,7 @@ checkpoint(block, x, use_reentrant=False).sum().backward()
 loss.backward()
 """,
         by(
-            "(run the cell with the forward)",
+            "(re-run the cell with the forward)",
             "with torch.no_grad():\n    y.mul_(2)",
             "",
             "loss.backward()",

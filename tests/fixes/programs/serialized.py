@@ -78,7 +78,7 @@ kept.append(net(torch.randn(3, 4)))
 other = copy.deepcopy(kept)
 """,
         by(
-            "all detach() on what `kept.append(net(torch.randn(3, 4)))` stores in kept",
+            "all detach() on the value that `kept.append(net(torch.randn(3, 4)))` stores in kept",
             "append(net(torch.randn(3, 4)))",
             "append(net(torch.randn(3, 4)).detach())",
         ),

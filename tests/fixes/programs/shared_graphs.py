@@ -66,11 +66,11 @@ optimizer.step()
             "(one + two).backward()",
         ),
         by(
-            "pass retain_graph=True to the backward that comes first",
+            "pass retain_graph=True to the first backward()",
             "one.backward()",
             "one.backward(retain_graph=True)",
         ),
-        by("cut it off: `hidden = hidden.detach()`", "two = ", "hidden = hidden.detach()\ntwo = "),
+        by("detach it: `hidden = hidden.detach()`", "two = ", "hidden = hidden.detach()\ntwo = "),
     ),
     "one loss is backpropagated twice": case(
         "AG501",
@@ -134,14 +134,14 @@ for i in range(2):
 optimizer.step()
 """,
         by(
-            "Compute out again for each backward if it is trained",
+            "Compute out again for each backward() if it is trained",
             "out = net(x).pow(2)\n",
             "",
             "    loss =",
             "    out = net(x).pow(2)\n    loss =",
         ),
         by(
-            "otherwise cut it off: `out = out.detach()`",
+            "otherwise detach it: `out = out.detach()`",
             "    loss.backward()",
             "    loss.backward()\n    out = out.detach()",
         ),
@@ -195,8 +195,10 @@ optimizer.step()
         """
 net(features).pow(2).mean().backward()
 """,
-        by("Compute features again for each backward", "net(features)", "features = encoder(x).tanh()\nnet(features)"),
-        by("cut it off where it is carried over: `features.detach()`", "net(features)", "net(features.detach())"),
+        by(
+            "Compute features again for each backward()", "net(features)", "features = encoder(x).tanh()\nnet(features)"
+        ),
+        by("detach it where it is carried over: `features.detach()`", "net(features)", "net(features.detach())"),
         by(
             "pass retain_graph=True to the earlier one",
             "features.sum().backward()",

@@ -198,11 +198,11 @@ for p in net.parameters():
     sizes.append(p.grad.norm())
 """,
         by(
-            "Leave what is frozen out (`if p.grad is not None`)",
+            "Skip frozen parameters (`if p.grad is not None`)",
             "    sizes",
             "    if p.grad is not None:\n        sizes",
         ),
-        by("call requires_grad_() on it before the forward", "net(torch", "net[0].requires_grad_()\nnet(torch"),
+        by("call requires_grad_() on them before the forward", "net(torch", "net[0].requires_grad_()\nnet(torch"),
     ),
     "the gradient of a part without a loss is read": case(
         "AG301",
@@ -217,7 +217,7 @@ for p in [*net.parameters(), *extra.parameters()]:
 """,
         by("Use it in the loss that backward() is called on", ".mean()", ".mean() + extra(x).pow(2).mean()"),
         by(
-            "skip what has no gradient (`if p.grad is not None`)",
+            "skip parameters without a gradient (`if p.grad is not None`)",
             "    sizes",
             "    if p.grad is not None:\n        sizes",
         ),

@@ -71,13 +71,13 @@ second = norm(b)
 (first.sum() + second.sum()).backward()
 """,
         by(
-            "Run backward before the next forward in training mode",
+            "Run backward() before the next forward in training mode",
             "first = norm(w)\n",
             "first = norm(w)\nfirst.sum().backward()\n",
             "(first.sum() + second.sum())",
             "second.sum()",
         ),
-        by("put the norm layer into eval mode for it", "norm.train()\n", ""),
+        by("put the norm layer into eval mode for that forward", "norm.train()\n", ""),
         symptom="not torch.allclose(w.grad, torch.full((8, 4), (1 + 1e-5) ** -0.5), atol=1e-5)",
     ),
     "a NumPy array of a batch is refilled": case(
