@@ -52,12 +52,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _dead(analysis: Analysis, row: ModuleVitals) -> Problem:
     return Problem(
         "warning",
-        f"{row.never:,} of {row.units:,} units of {_called(row)} are 0 for every input in all "
+        f"{row.never:,} of {row.units:,} units of {_called(analysis, row)} are 0 for every input in all "
         f"{len(row.dead.measured):,} kept steps: no gradient passes through them",
         "Check the learning rate, the bias and the scale of the inputs; `leaky_relu` and `gelu` have a gradient "
         "below 0.",
         analysis.user_frames(row.site, "applied here"),
-        (_called(row),),
+        (_called(analysis, row),),
     )
 
 
@@ -65,13 +65,16 @@ def _saturated(analysis: Analysis, row: ModuleVitals) -> Problem:
     share = row.saturated.last or 0.0
     return Problem(
         "warning",
-        f"{share:.0%} of the values that {_called(row)} returns are saturated: the derivative there is below a hundredth of "
+        f"{share:.0%} of the values that {_called(analysis, row)} returns are saturated: the derivative there is below a hundredth of "
         "its maximum, so almost no gradient passes through",
         "Scale down or normalize the inputs (`nn.LayerNorm`).",
         analysis.user_frames(row.site, "applied here"),
-        (_called(row),),
+        (_called(analysis, row),),
     )
 
 
-def _called(row: ModuleVitals) -> str:
-    return f"{row.path} ({row.op or row.type})" if row.path else f"`{row.op or row.type}`"
+def _called(analysis: Analysis, row: ModuleVitals) -> str:
+    """As the graph has it: a single model's name stands before its modules."""
+    models = analysis.capture.models
+    path = f"{models[0]}.{row.path}" if row.path and len(models) == 1 and models[0] else row.path
+    return f"{path} ({row.op or row.type})" if path else f"`{row.op or row.type}`"
