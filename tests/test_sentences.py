@@ -24,6 +24,22 @@ BANNED = {
     "and its like": r"\band (its|their) like\b",
     "is told": r"\b(is|are|was|were) told\b",
     "a causal for": r", for (it|they|what|nothing)\b",
+    "thaw": r"\bthaw",
+    "of another kind": r"\bof another kind\b",
+    "used up": r"\b(is|are|was|were|been) used up\b",
+    "in force": r"\bin force\b",
+    "in place of": r"\bin place of\b",
+    "for good": r"\bfor good\b",
+    "cut it off": r"\bcut(ting)? (it|them) off\b",
+    "next to no": r"\bnext to no",
+    "without a word": r"\bwithout a word\b",
+    "without history": r"\bwithout history\b",
+    "alike": r"\balike\b",
+    "whoever": r"\b[Ww]hoever\b",
+    "take off": r"\b[Tt]ake \S+ off\b",
+    "has to flow": r"\bgradient has to flow (?!through)",
+    "what comes": r"\bwhat (comes|stands)\b",
+    "British spelling": r"\blearnt\b|(initial|renormal|optim|quant)is(e|ed|es|ing|ation)\b",
 }
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -176,4 +176,6 @@ def _culprit(
         placed = (*assigned, *placed)
     else:
         placed = (*made_by_step, *placed, *assigned)
-    return dedupe_locations([*placed, *loaded, *analysis.user_frames(optimizer.site, "optimizer made here"), *stepped])
+    return dedupe_locations(
+        [*placed, *loaded, *analysis.user_frames(optimizer.site, "optimizer created here"), *stepped]
+    )

@@ -46,7 +46,7 @@ def method_on(name: str, call: str) -> str:
 
 def copied_array(name: str) -> str:
     """A NumPy copy of it, as code where the name is Python."""
-    return f"`{name}.detach().numpy().copy()`" if is_path(name) else "`.detach().numpy().copy()` of it"
+    return f"`{name}.detach().numpy().copy()`" if is_path(name) else "`.detach().numpy().copy()`"
 
 
 def path_in(place: Location | None, last: str) -> str:

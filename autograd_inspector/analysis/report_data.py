@@ -23,7 +23,7 @@ SCHEMA = 2
 
 
 class ReportData(Struct, frozen=True, dict=True):
-    """What one inspection saw (``capture``) and concluded (``findings``, most severe first)."""
+    """The records of one inspection (``capture``) and its findings (``findings``, most severe first)."""
 
     capture: Capture
     findings: tuple[Finding, ...] = ()
@@ -31,16 +31,16 @@ class ReportData(Struct, frozen=True, dict=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     pages: tuple[RulePage, ...] = ()
-    """Of the rules that found something."""
+    """The documentation pages of the rules that reported a finding."""
 
     @cached_property
     def graph(self) -> Graph:
-        """Ops joined with the autograd nodes that they made; made on first use."""
+        """Ops joined with the autograd nodes they created; built on first use."""
         return graph_of(self.capture)
 
     @cached_property
     def gradient_origins(self) -> dict[int, GradientOrigin]:
-        """Parameter -> which losses the gradient came from that it was last stepped with."""
+        """Parameter -> the losses that its gradient came from in its last optimizer step."""
         return gradient_origins(self.capture)
 
     @cached_property
@@ -53,12 +53,12 @@ class ReportData(Struct, frozen=True, dict=True):
 
     @property
     def placement(self) -> Placement:
-        """One row a parameter: where it, its gradient and its optimizer state live."""
+        """One row per parameter: the devices and dtypes of the parameter, its gradient and its optimizer state."""
         return self.capture.placement
 
     @property
     def history(self) -> History:
-        """One entry a training step, also of steps whose records are folded away."""
+        """One entry per training step, including steps whose records are folded."""
         return self.capture.history
 
     @property

@@ -96,7 +96,7 @@ def _no_epsilon(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Prob
         f"Otherwise use an eps that float16 can represent: `{optimizer.type}(..., eps=1e-4)`.",
         dedupe_locations(
             [
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
                 *(place for step in steps[-1:] for place in analysis.user_frames(step.site, "step() called here")),
             ]
         ),

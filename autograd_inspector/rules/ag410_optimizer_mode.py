@@ -74,7 +74,7 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
                 *(analysis.user_frames(back.site, "loaded here, including the mode") if back is not None else ()),
                 *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
                 *_model_in_train_mode(analysis, optimizer, step),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
                 *analysis.user_frames(step.site, "step() called here"),
             ]
         ),
@@ -152,7 +152,7 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
                     *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
                     *analysis.user_frames(op.site, f"{what} here"),
                     *analysis.user_frames(before[-1].site, "last step before that"),
-                    *analysis.user_frames(optimizer.site, "optimizer made here"),
+                    *analysis.user_frames(optimizer.site, "optimizer created here"),
                 ]
             ),
             (optimizer.type, "eval()"),

@@ -76,8 +76,8 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         f"Create the scheduler again for the new optimizer: `{kinds}({name}, ...)`.",
         dedupe_locations(
             [
-                *analysis.user_frames(following.site, "optimizer made here, without a scheduler"),
-                *(place for made in found.made for place in analysis.user_frames(made.site, "scheduler made here")),
+                *analysis.user_frames(following.site, "optimizer created here, without a scheduler"),
+                *(place for made in found.made for place in analysis.user_frames(made.site, "scheduler created here")),
                 *analysis.user_frames(found.stepped.site, "scheduler stepped here"),
                 *analysis.user_frames(found.step.site, "the new optimizer steps here"),
             ]
@@ -167,7 +167,7 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         for site in made.factors
         for frame in analysis.user_frames(site, "its factor comes from here")[:1]
     ]
-    made = [frame for event in found.schedulers for frame in analysis.user_frames(event.site, "scheduler made here")]
+    made = [frame for event in found.schedulers for frame in analysis.user_frames(event.site, "scheduler created here")]
     stepped = list(analysis.user_frames(last.site, "step() called here, at lr 0"))
     if found.before:
         return _ran_out(analysis, found, kinds, made)
@@ -175,7 +175,7 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
     if given:
         why = "it was created with lr=0, and nothing changes the lr"
         fix = f"Set a learning rate for {name}: for example, `{optimizer.type}(..., lr=1e-3)`."
-        places = [*analysis.user_frames(optimizer.site, "optimizer made here"), *stepped]
+        places = [*analysis.user_frames(optimizer.site, "optimizer created here"), *stepped]
     elif found.moved_on:
         why = f"{kinds} returns the factor 0 every time it is stepped"
         fix = (

@@ -188,7 +188,7 @@ def test_where_a_forgotten_layer_was_made_and_which_forward_forgot_it():
         lambda: program(False), "AG301", "torch.optim.Adam(", "0.second_norm.weight", "1.second_norm.bias",
         severity="warning", where=fit,
     )  # fmt: skip
-    assert lines_of(found, "made here") == [line_of(Shadowed, "self.second_norm = ")]
+    assert lines_of(found, "created here") == [line_of(Shadowed, "self.second_norm = ")]
     forward = lines_of(found, "forward without it")
     assert line_of(Shadowed, "return hidden + self.feed(norm(hidden))") in forward
     calm(lambda: program(True))
@@ -203,7 +203,7 @@ def test_a_bare_parameter_that_a_forward_of_calls_alone_forgot():
     found = diagnosed(
         lambda: program(False), "AG301", "torch.optim.Adam(", "offset", severity="warning", where=fit
     )  # fmt: skip
-    assert lines_of(found, "made here") == [line_of(Untaught, "self.offset = ")]
+    assert lines_of(found, "created here") == [line_of(Untaught, "self.offset = ")]
     assert lines_of(found, "forward without it") == [line_of(Untaught, "return self.body(x)")]
     calm(lambda: program(True))
 

@@ -233,7 +233,7 @@ def test_line_that_puts_a_replacement_into_the_model():
         lambda: program(late=True), "AG405", "wider = nn.Embedding", "words.weight",
         severity="warning", where=Tagger.grow,
     )  # fmt: skip
-    assert lines_of(found, "made here") == [line_of(Tagger.grow, "wider = nn.Embedding")]
+    assert lines_of(found, "created here") == [line_of(Tagger.grow, "wider = nn.Embedding")]
     put = [line_of(Tagger.grow, "self.words = wider"), line_of(Tagger.grow, "self.out.weight = wider")]
     assert lines_of(found, "added to the model here") == put
     calm(lambda: program(late=False))
@@ -255,7 +255,7 @@ def test_a_layer_made_before_the_optimizer_and_put_in_after_it():
         lambda: program(late=True), "AG405", "# The optimizer has been made.", "2.weight", "2.bias",
         severity="warning", where=program,
     )  # fmt: skip
-    assert lines_of(found, "made here") == [line_of(program, "spare = network(5)")]
+    assert lines_of(found, "created here") == [line_of(program, "spare = network(5)")]
     calm(lambda: program(late=False))
 
 

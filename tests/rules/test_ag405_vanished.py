@@ -164,7 +164,7 @@ def test_a_leaf_replaced_by_its_own_converted_copy():
     found = diagnosed(
         lambda: program(Table.widen), "AG405", ".double().detach()", "rows", severity="warning", where=Table.widen
     )
-    assert [place.lineno for place in found.locations if place.role == "optimizer made here"] == [
+    assert [place.lineno for place in found.locations if place.role == "optimizer created here"] == [
         line_of(Table.__init__, "torch.optim.SGD")
     ]
     assert [text for text in found.consequences if text.startswith("AG305 ") and "never called" in text]

@@ -143,7 +143,7 @@ def test_one_of_two_states_is_detached():
             trained(optimizer, pair[0].pow(2).sum())
 
     found = diagnosed(program, "AG501", "return (hidden.detach()", severity="error", where=cut)
-    assert "as well" in found.fix
+    assert "on it too" in found.fix
     silent(lambda: program(both=True))
 
 

@@ -81,7 +81,7 @@ def required_too_late():
         (read_too_early, "AG305", "gradient = net[0].weight.grad", ("0.weight", "no backward()")),
         (frozen, "AG301", "requires_grad_(False)", ("0.weight", "does not require grad")),
         (required_too_late, "AG301", "x.requires_grad_()", ("x", "before it required grad")),
-        (never_used, "AG301", ".backward()", ("spare.weight", "takes no part")),
+        (never_used, "AG301", ".backward()", ("spare.weight", "the loss does not use it")),
         (used_for_something_else, "AG301", "other = spare(X).sum()", ("spare.bias", "reaches the loss")),
     ],
 )

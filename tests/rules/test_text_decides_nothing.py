@@ -153,7 +153,7 @@ def test_a_with_over_several_lines():
     finding = diagnosed(program, "AG102", "torch.set_grad_enabled(", "net.weight", severity="error")
     assert "Make the condition" in finding.fix
     finding = diagnosed(stays_on, "AG102", "torch.set_grad_enabled(", "net.weight", severity="error")
-    assert "stays on" in finding.fix
+    assert "stays in effect" in finding.fix
 
 
 class Stepped(torch.optim.Optimizer):
@@ -306,8 +306,8 @@ def test_a_group_added_under_another_name():
         torch.optim.SGD([{"params": net.parameters()}, {"params": [net.weight]}], lr=0.1)  # add_param_group
 
     later = diagnosed(program, "AG407", "grow({", "weight", severity="error")
-    assert "has them already" in later.fix
-    assert "has them already" not in diagnosed(made, "AG407", "torch.optim.SGD([", "weight", severity="error").fix
+    assert "already has them" in later.fix
+    assert "already has them" not in diagnosed(made, "AG407", "torch.optim.SGD([", "weight", severity="error").fix
 
 
 def test_an_update_written_out():

@@ -45,7 +45,7 @@ def infinite():
 def test_what_the_program_shows_is_noted(program):
     """The note has the number, the line, and what to ask for; asked for, there is no note."""
     (note,) = inspected(program).notes
-    assert note.startswith("inf was met" if program is infinite else "nan was met")
+    assert note.startswith("inf occurred" if program is infinite else "nan occurred")
     assert f"test_unread.py:{line_of(program, '# shown')}" in note
     assert "values=True" in note
     assert "--values" in note

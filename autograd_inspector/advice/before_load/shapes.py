@@ -79,7 +79,7 @@ def _swapped(resume: Resume, positions: Positions, order: list[int]) -> Problem:
     end = "step() raises" if positions.misfits else "nothing raises"
     return _problem(
         severity,
-        f"state is matched by position, but {by} show that the checkpoint has another order of parameters: {names[i]} would get "
+        f"state is matched by position, but {by} show that the checkpoint has a different parameter order: {names[i]} would get "
         f"the state of {names[j]}{shape}"
         + (f", and {len(moved) - 1} more would get that of another parameter" if len(moved) > 1 else "")
         + f"; {end}",

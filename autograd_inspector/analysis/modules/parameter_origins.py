@@ -33,16 +33,18 @@ def birthplace(analysis: Analysis, tensor: int, optimizer: OptimizerRecord, role
     if len(lines) == 1 and (first in sites or first < 0):
         return analysis.user_frames(sites[0], role)
     sites = [*sites[:1], *sites[1:][-_LINES:]]
-    sites_with_roles = [(site, "made here" if site == first else "added to the model here") for site in sites]
+    sites_with_roles = [(site, "created here" if site == first else "added to the model here") for site in sites]
     if first >= 0 and first not in sites:
-        sites_with_roles.append((first, "made here"))
+        sites_with_roles.append((first, "created here"))
     return tuple(place for site, role in sites_with_roles for place in analysis.user_frames(site, role))
 
 
 def made_here(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:
     """Where the program made parameters, as far as the capture saw it."""
     sites = dict.fromkeys(site for tensor in tensors for site in analysis.lifecycle.made_at(tensor)[:1])
-    return dedupe_locations(place for site in list(sites)[:_MOST] for place in analysis.user_frames(site, "made here"))
+    return dedupe_locations(
+        place for site in list(sites)[:_MOST] for place in analysis.user_frames(site, "created here")
+    )
 
 
 def forwards_without(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:

@@ -81,7 +81,7 @@ class _Summary:
             self._waited(),
             tuple(self._steps()),
             tuple(
-                Done(optimizer.type, self.places(optimizer.site, "optimizer made here"))
+                Done(optimizer.type, self.places(optimizer.site, "optimizer created here"))
                 for optimizer in capture.placement.optimizers
             ),
             tuple(self._each_line(capture.events_of(SchedulerStepped), "scheduler stepped here")),

@@ -62,7 +62,7 @@ def _wrote(written: int, unseen: int, held: int) -> str:
     of = f"of {counted(held, 'parameter')}"
     if not unseen:
         return f"wrote {written:,} {of}"
-    quietly = "no version counter changed (a fused step, or a step through .data)"
+    quietly = "no version counter moved (a fused step, or one through .data)"
     return f"stepped {unseen:,} {of}: {quietly}" if not written else f"wrote {written:,} {of}; of {unseen:,} {quietly}"
 
 

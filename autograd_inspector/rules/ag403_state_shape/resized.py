@@ -53,7 +53,7 @@ def resized(
                     for step in steps[-1:]
                     for place in analysis.user_frames(step.site, "stepped with the old state here")
                 ),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys([*names, *kinds])),

@@ -117,7 +117,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
                 *loads,
                 *(assigned if written or not loads else ()),
                 *(_made(analysis, unfit_entries) if not loads else ()),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
@@ -147,7 +147,7 @@ def _made(analysis: Analysis, unfit_entries: list[tuple[ParameterRow, StateEntry
         place
         for op in made[:1]
         if op is not None and not op.has(Trait.STEP)
-        for place in analysis.user_frames(op.site, "this state was made here")
+        for place in analysis.user_frames(op.site, "this state was created here")
     )
 
 
@@ -178,7 +178,7 @@ def _unsharded(
         "If the checkpoint numbers the parameters instead of naming them, first run: state = torch.distributed.fsdp."
         "FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model).",
         dedupe_locations(
-            [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer made here")]
+            [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer created here")]
         ),
         tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
     )

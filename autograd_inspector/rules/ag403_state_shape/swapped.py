@@ -33,7 +33,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
         dedupe_locations(
             [
                 *analysis.user_frames(swap.site, "state loaded here"),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys(names)),

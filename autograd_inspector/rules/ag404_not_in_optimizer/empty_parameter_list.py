@@ -31,7 +31,7 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
         fix = "Unfreeze the parameters to train (requires_grad_(True)) before the optimizer is built."
     yield Problem(
         "error",
-        f"{refused[-1].api} was given no parameters, {why}",
+        f"{refused[-1].api} got no parameters, {why}",
         fix,
         (
             *analysis.user_frames(refused[-1].site, "no parameters passed here"),

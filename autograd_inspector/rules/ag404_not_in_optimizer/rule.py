@@ -58,8 +58,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, optimizer)]
     early = [t for t in loose.parameters if t not in late]
     names = [name_of(analysis, t) for t in loose.parameters]
-    made = analysis.user_frames(optimizer.site, "optimizer made without them here")
-    born = [place for t in late for place in birthplace(analysis, t, optimizer, "made after the optimizer here")]
+    made = analysis.user_frames(optimizer.site, "optimizer created without them here")
+    born = [place for t in late for place in birthplace(analysis, t, optimizer, "created after the optimizer here")]
     unfrozen = thawed(analysis, loose.parameters, optimizer)
     empty = [i for i, group in enumerate(optimizer.parameters) if not group] if early else []
     foreign = not set(analysis.optimized_trainable) & analysis.received_gradient

@@ -26,6 +26,6 @@ def state_left(analysis: Analysis) -> Iterator[Problem]:
             f"groups{' and no model' if gone else ''} holds any longer: replacement parameters start without state",
             "Rebuild the optimizer, or drop the leftover state: "
             f'`for p in set({name}.state) - {{p for g in {name}.param_groups for p in g["params"]}}: {name}.state.pop(p)`.',
-            analysis.user_frames(optimizer.site, "optimizer made here"),
+            analysis.user_frames(optimizer.site, "optimizer created here"),
             tuple(dict.fromkeys(names)),
         )

@@ -55,7 +55,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, loose.optimizer)] or list(loose.parameters)
     where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
     where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
-    made = analysis.user_frames(loose.optimizer.site, "optimizer made here")
+    made = analysis.user_frames(loose.optimizer.site, "optimizer created here")
     at_entry = "" if where else " (they already differed when the capture began)"
     bare = not any(analysis.capture.tensors[t].names for t in loose.parameters)
     yield Problem(

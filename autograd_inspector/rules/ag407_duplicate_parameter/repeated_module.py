@@ -23,7 +23,7 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
     names = [analysis.capture.display_names.registered(path) for path in found.paths]
     parameters = [name_of(analysis, tensor) for tensor in found.event.tensors]
     what = f"{join_names(names, _NAMED)} are the same module, with one set of parameters"
-    places = analysis.user_frames(found.event.site, f"put into the {found.event.type} several times here")
+    places = analysis.user_frames(found.event.site, f"added to the {found.event.type} several times here")
     if found.calls:
         return Problem(
             "warning",

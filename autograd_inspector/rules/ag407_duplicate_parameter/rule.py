@@ -124,8 +124,8 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 "Pass each parameter to one optimizer only.",
                 dedupe_locations(
                     [
-                        *analysis.user_frames(one.site, "first optimizer made here"),
-                        *analysis.user_frames(other.site, "second optimizer made here"),
+                        *analysis.user_frames(one.site, "first optimizer created here"),
+                        *analysis.user_frames(other.site, "second optimizer created here"),
                     ]
                 ),
                 tuple(names),

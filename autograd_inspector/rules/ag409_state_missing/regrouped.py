@@ -27,7 +27,7 @@ def other_groups(analysis: Analysis, load: LoadRefused, optimizer: OptimizerReco
         dedupe_locations(
             [
                 *analysis.user_frames(load.site, "loaded here"),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys(names)),

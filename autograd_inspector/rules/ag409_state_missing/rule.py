@@ -115,7 +115,7 @@ def _missing(analysis: Analysis, optimizer: OptimizerRecord, names: list[str]) -
             [
                 *loads_of(analysis, optimizer),
                 *assigned_by_program(analysis, optimizer),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys(names)),

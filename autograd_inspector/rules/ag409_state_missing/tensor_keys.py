@@ -51,7 +51,7 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
                 *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
                 *assigned_by_program(analysis, optimizer, [key]),
                 *analysis.user_frames(step.site, "step() raised here"),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys([*names, key])),
@@ -94,7 +94,7 @@ def _never_made(
                 *made_by_class(analysis, optimizer, kinds),
                 *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
                 *analysis.user_frames(step.site, "step() raised here"),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
             ]
         ),
         tuple(dict.fromkeys([*names, key])),

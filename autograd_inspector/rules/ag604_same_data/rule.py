@@ -62,7 +62,7 @@ def _another_part(analysis: Analysis, events: list[SamplerIterated]) -> Iterator
         "Omit num_replicas and rank: DistributedSampler reads them from the process group. Or pass `rank=dist.get_rank()`.",
         dedupe_locations(
             [
-                *analysis.user_frames(first.made, "sampler made here"),
+                *analysis.user_frames(first.made, "sampler created here"),
                 *analysis.user_frames(first.site, "iterated here"),
             ]
         ),
@@ -84,7 +84,7 @@ def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[P
         dedupe_locations(
             [
                 *analysis.user_frames(last.site, "iterated again here"),
-                *analysis.user_frames(last.made, "sampler made here"),
+                *analysis.user_frames(last.made, "sampler created here"),
             ]
         ),
         ("set_epoch",),
