@@ -37,7 +37,7 @@ def kept_places(analysis: Analysis, held: TensorHeld | None) -> tuple[Location, 
 def kept_as(held: TensorHeld | None, name: str) -> str:
     """By what something of that name is kept, in commas, where the name does not say so itself."""
     own = held is None or name.rpartition(".")[2].partition("[")[0] == held.name
-    return "" if own or held is None else f", kept as {held.api},"
+    return "" if own or held is None else f", stored in {held.api},"
 
 
 def stored_detached(analysis: Analysis, held: TensorHeld | None, call: str) -> str:

@@ -144,7 +144,7 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             call = capture.calls[call.parent]
         yield Problem(
             "warning",
-            f"the model was {what} while {optimizer.type} was in train mode: it used the weights at which the next "
+            f"the model was {what} while {optimizer.type} was in train mode: these are the weights at which the next "
             "gradient is computed, not the averaged weights that the method returns",
             "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
             dedupe_locations(

@@ -56,7 +56,7 @@ def _problem(analysis: Analysis, event: NamesUnmatched, others: tuple[NamesUnmat
     return Problem(
         "warning" if severe else "info",
         f"{event.type} {lacks} the {counted(event.given, 'name')} passed to {event.method}() ({names}): their "
-        f"tensors are {unused}, and {event.type} keeps its {own}",
+        f"tensors are {unused}, and {event.type} keeps its current {own}",
         _fix(event),
         dedupe_locations(analysis.user_frames(event.site, "passed here")),
         (event.type, *event.names[:_NAMED]),

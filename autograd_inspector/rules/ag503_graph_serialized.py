@@ -101,7 +101,7 @@ def _fix(analysis: Analysis, held: list[int], verb: str, keeper: TensorHeld | No
     if stored:
         return f"{stored[0].upper()}{stored[1:]}, {elsewhere}"
     if not assignable(name, analysis, held[0]):
-        return f"{verb} `.detach()` of {name} instead, {elsewhere}"
+        return f"Detach {name} first (`.detach()`), {elsewhere}"
     if name.isidentifier():
         return f"{verb} `{name}.detach()` instead of {name}, {elsewhere}"
     return (

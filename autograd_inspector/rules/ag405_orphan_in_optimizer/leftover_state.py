@@ -8,7 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.totals import bytes_of
-from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def state_left(analysis: Analysis) -> Iterator[Problem]:
@@ -22,8 +22,9 @@ def state_left(analysis: Analysis) -> Iterator[Problem]:
         name = variable(analysis, optimizer)
         yield Problem(
             "warning" if gone else "info",
-            f"{optimizer.type} keeps state ({bytes_of(gone or rows).state:,} bytes) of {summarize_names(names)}, which none of its "
-            f"groups{' and no model' if gone else ''} holds any longer: replacement parameters start without state",
+            f"{optimizer.type} keeps state ({bytes_of(gone or rows).state:,} bytes) of {summarize_names(names)}, which "
+            f"{agree(names, 'is', 'are')} no longer in any of its groups{' or in any model' if gone else ''}: replacement "
+            "parameters start without state",
             "Rebuild the optimizer, or drop the leftover state: "
             f'`for p in set({name}.state) - {{p for g in {name}.param_groups for p in g["params"]}}: {name}.state.pop(p)`.',
             analysis.user_frames(optimizer.site, "optimizer created here"),

@@ -72,7 +72,7 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
     added = [] if thawed else _added(analysis, load)
     new = [c.tensor for c in thawed] or [c.tensor for c in added] or list(load.tensors)
     names = [name_of(analysis, t) for t in new]
-    sizes = f"saved groups: {list(load.saved_groups)} and own groups: {list(load.own_groups)}"
+    sizes = f"saved groups: {list(load.saved_groups)} and optimizer groups: {list(load.own_groups)}"
     have = agree(names, "has", "have")
     what = f"{have} required grad since" if thawed else f"{have} been added to the model since"
     what = (

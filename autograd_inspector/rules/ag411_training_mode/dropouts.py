@@ -53,13 +53,12 @@ def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
     first = found.calls[0]
     name = names.layer(first)
     layers = list(dict.fromkeys(names.layer(call) for call in found.silent))
-    them = agree(layers, "it", "them")
     return Problem(
         "warning",
         f"the results of {name} that `{found.together.name}` combines are all equal: {name} is in eval mode, in which "
         f"{join_names(layers, _NAMED)} {agree(layers, 'drops', 'drop')} nothing, and gets the same input each time",
         f"To draw samples with dropout, put {join_names(layers, _NAMED)} back into train mode after {name}.eval(): "
-        f"`for m in {name}.modules(): if isinstance(m, nn.Dropout): m.train()`. Without {them}, one call is enough.",
+        f"`for m in {name}.modules(): if isinstance(m, nn.Dropout): m.train()`. Otherwise, one call is enough.",
         dedupe_locations(
             [
                 *analysis.user_frames(first.site, "called in eval mode here"),

@@ -62,7 +62,11 @@ other = copy.deepcopy(model)
 net = nn.Linear(4, 4)
 other = copy.deepcopy(net(torch.randn(3, 4)))
 """,
-        by("Copy `.detach()` of", "net(torch.randn(3, 4)))", "net(torch.randn(3, 4)).detach())"),
+        by(
+            "Detach the output of net first (`.detach()`)",
+            "net(torch.randn(3, 4)))",
+            "net(torch.randn(3, 4)).detach())",
+        ),
         by(
             "compute it under torch.no_grad() if it needs no gradient",
             "other =",
