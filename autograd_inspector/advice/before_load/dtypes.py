@@ -78,7 +78,7 @@ def _problem(resume: Resume, casts: list[Cast], before: str, after: str) -> Prob
     if state:
         what.append(f"{kinds} of {summarize_names(state)}" if not model else f"their optimizer state ({kinds})")
     integer = not floating(before) and lossy
-    loss = "precision is lost" if floating(before) else "quantized codes become plain numbers with another meaning"
+    loss = "precision is lost" if floating(before) else "codes become plain numbers with another meaning"
     both = (
         "both load_state_dict cast" if model and state else f"{'model' if model else 'optimizer'}.load_state_dict casts"
     )

@@ -71,7 +71,7 @@ def kind_problems(resume: Resume) -> Iterator[Problem]:
         text = fix(f"{advice}; its settings were", f"# {names}", *opening(resume.checkpoint))
     yield Problem(
         "error" if differences.foreign else "warning",
-        f"this checkpoint is not from {kind}: {' and '.join(reasons)}",
+        f"this checkpoint is not from {kind}: {'; '.join(reasons)}",
         text,
         subjects=tuple(dict.fromkeys((kind, *differences.lost, *differences.absent, *differences.unknown))),
     )
