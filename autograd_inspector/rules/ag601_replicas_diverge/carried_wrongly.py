@@ -56,7 +56,7 @@ def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached,
             "Keep the returned work handles and call `work.wait()` on each before step(), or remove async_op.",
         ),
         "to one": (
-            f"{call.name} reduces {subject} onto one rank only; the other ranks step with their local values, so the replicas "
+            f"{call.name} collects {subject} on one rank only; the other ranks step with their local values, so the replicas "
             "diverge",
             "Call all_reduce instead: it leaves the sum on every rank. Or broadcast the result before step().",
         ),
@@ -66,7 +66,7 @@ def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached,
             "Call all_reduce instead, and divide by the number of ranks.",
         ),
         "by another op": (
-            f"{call.name} reduces {subject} with {call.op}; the result is not the gradient of any loss over all ranks",
+            f"{call.name} combines {subject} with {call.op}; the result is not the gradient of any loss over all ranks",
             "Call it with `op=dist.ReduceOp.SUM`, and divide by the number of ranks.",
         ),
     }[how]

@@ -76,7 +76,7 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             Problem(
                 "error",
                 f"ranks make their calls in different orders: call {at} is {carries} on rank {first} and {carried} on rank "
-                f"{rank}. The ranks combine values that do not belong together",
+                f"{rank}. Values of different tensors are combined",
                 "Make the same calls in the same order on every rank: loop over a sorted list, not over a set or in order "
                 "of arrival.",
                 dedupe_locations(places),

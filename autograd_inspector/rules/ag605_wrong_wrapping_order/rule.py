@@ -105,7 +105,7 @@ def _added(analysis: Analysis, found: Unreduced) -> Problem:
     )
     return Problem(
         "error",
-        f"{_start(analysis, found, names)}: {why}, and {kind} reduces only parameters that required grad when it wrapped the model",
+        f"{_start(analysis, found, names)}: {why}, and {kind} reduces only the parameters that required grad at wrapping time",
         f"Change the model and set requires_grad first, then wrap it in {kind}, then create the optimizer. To unfreeze "
         "layers during training, wrap the model again after unfreezing them.",
         dedupe_locations(
