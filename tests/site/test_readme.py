@@ -136,8 +136,8 @@ def test_versions_are_those_of_the_project():
     torch_range = next(one for one in PROJECT["dependencies"] if one.startswith("torch>"))
     python = PROJECT["requires-python"].removeprefix(">=")
     assert f"Python {python} or newer, PyTorch {torch_range[len('torch>=') :].partition(',')[0]} or newer" in README
-    assert "Eleven [tutorials]" in README
-    assert len(list((ROOT / "notebooks").glob("*.ipynb"))) == 11
+    assert "Twelve [tutorials]" in README
+    assert len(list((ROOT / "notebooks").glob("*.ipynb"))) == 12
     assert f"down to {MAX_DEPTH:,} nodes" in README
 
 
