@@ -16,7 +16,7 @@ export function checkpoints(
   const rows = savings.map((saving) => {
     const { name, modules, type, held, before, peak, ops } = saving;
     const many = modules.length > 1 ? `${modules.length} × ${type}` : type;
-    const share = el("i", { class: "agi-meter agi-saved", "aria-hidden": "true" });
+    const share = el("i", { class: "agi-meter agi-bytes-saved", "aria-hidden": "true" });
     share.style.width = `${(100 * held) / before}%`;
     return el(
       "tr",

@@ -20,7 +20,7 @@ export function memory({ memory: lines, steps }: Vitals): Memory | null {
   const peak = lines.find(({ label }) => label === "peak");
   const values = lines.map(() => el("span", {}));
   const key = lines.map(({ label }, n) =>
-    el("li", {}, values[n]!, el("i", { class: `agi-meter agi-${label}`, "aria-hidden": "true" })),
+    el("li", {}, values[n]!, el("i", { class: `agi-meter agi-bytes-${label}`, "aria-hidden": "true" })),
   );
   const title = el("h4", {}, "Memory");
   const most = Math.max(1, ...sums(stacked, steps.length), ...(peak?.values ?? []).map(Number));
@@ -73,7 +73,7 @@ function plot(
       if (height > 0) path += `M${n} ${num(HEIGHT - floor[n]!)}v${num(-height)}h1v${num(height)}z`;
       floor[n]! += height;
     });
-    drawn.append(svg("path", { class: `agi-area agi-${label}`, d: path }));
+    drawn.append(svg("path", { class: `agi-area agi-bytes-${label}`, d: path }));
   }
   if (peak) drawn.append(svg("path", { class: "agi-peak", d: line(peak.values, up) }));
   return el("div", { class: "agi-memory-plot" }, drawn, count > 1 && el("i", {}));
