@@ -189,6 +189,26 @@ def test_units_that_are_never_active():
     diagnosed(program, "AG703", "net(torch.randn(32, 8))", "12 of 16 units", "ReLU", severity="warning", values=True)
 
 
+def test_units_off_by_chance_are_not_reported():
+    """Of an input that is the same for every sample about half of the units are off: nothing is wrong with these."""
+
+    def program():
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+        x = torch.randn(1, 8).expand(32, 8)
+        for _ in range(25):
+            optimizer.zero_grad()
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    with autograd_inspector.inspect(values=True) as inspection:
+        program()
+    [relu] = [row for row in inspection.report.vitals.modules if row.type == "ReLU"]
+    assert 0.3 < relu.never / relu.units < 0.7
+    assert "AG703" not in {finding.rule for finding in inspection.report.findings}
+
+
 def test_hidden_tanhs_at_their_ends():
     """A hidden function whose inputs are far too large; the last sigmoid of a model may be at its ends."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from autograd_inspector.model.vitals import ModuleVitals, Vitals
 
-DEAD = 0.5
-"""Share of a layer's units."""
+_SIGMA = 2.0
+"""Of an input that hardly varies over a batch, each unit is off for all of it with probability 1/2: a squeeze-and-excite
+gate, or a layer behind a dead one. A layer counts as dead whose number of units that are off lies this many standard
+deviations of that binomial, sqrt(units) / 2 each, above the half."""
 _STEPS = 16
 """Batches in which a unit is never active: fewer may not show what it is there for."""
 SATURATED = 0.9
@@ -15,10 +18,14 @@ _LAST = 5
 
 
 def dead_rows(vitals: Vitals) -> Iterator[ModuleVitals]:
-    """Layers of which half the units or more were 0 for every input of every step."""
+    """Layers of which more units were 0 for every input of every step than an input that hardly varies explains."""
     for row in vitals.modules:
-        if row.units and row.never >= DEAD * row.units and len(row.dead.measured) >= _STEPS:
+        if row.units and row.never >= _too_many(row.units) and len(row.dead.measured) >= _STEPS:
             yield row
+
+
+def _too_many(units: int) -> float:
+    return min(units / 2 + _SIGMA * math.sqrt(units) / 2, units)
 
 
 def saturated_rows(vitals: Vitals) -> Iterator[ModuleVitals]:

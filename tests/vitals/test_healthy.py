@@ -1,0 +1,32 @@
+"""What trains as it should has healthy vitals: at the beginning, and after 200 steps where that is quick."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import autograd_inspector
+
+from . import healthy
+
+SLOW = {"gpt2", "llama", "t5", "bert", "resnet", "vision_transformer", "dcgan"}
+CASES = [
+    (program, steps)
+    for program in healthy.PROGRAMS
+    for steps in (20, 200)
+    if steps == 20 or program.__name__ not in SLOW
+]
+
+
+@pytest.mark.parametrize(("program", "steps"), CASES, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_no_finding(program, steps):
+    """No rule warns of anything, with values read in every step."""
+    torch.manual_seed(1)
+    step = program()
+    with autograd_inspector.inspect(values=True) as inspection:
+        for _ in range(steps):
+            step()
+    report = inspection.report
+    assert report.vitals.seen >= steps
+    warned = [finding for finding in report.findings if finding.severity != "info"]
+    assert [(finding.rule, finding.message) for finding in warned] == []
