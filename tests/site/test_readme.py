@@ -156,7 +156,7 @@ def test_links_lead_somewhere():
 
 def test_tools_beside_are_measured():
     """Each other tool of the comparison is one that `make bench` measures."""
-    rows = README.partition("## Beside other tools")[2].partition("## Limits")[0]
+    rows = README.partition("## Compared with other tools")[2].partition("## Limits")[0]
     tools = set(re.findall(r"^\| `?(\w+)`? \|", rows, re.MULTILINE)) - {"this"}
     measured = " ".join(peer.name for peer in PEERS)
     assert len(tools) == 6
