@@ -141,7 +141,7 @@ def _checked(fail_on: Any, ignore: Any) -> tuple[str, ...]:
         raise ValueError(f"fail_on is 'error' or 'warning', not {fail_on!r}")
     texts = (ignore,) if isinstance(ignore, str) else ignore
     if not isinstance(texts, list | tuple | set | frozenset) or not all(isinstance(code, str) for code in texts):
-        raise TypeError(f"ignore has rule codes, such as ('AG406',), not {ignore!r}")
+        raise TypeError(f"ignore takes rule codes such as ('AG406',), not {ignore!r}")
     try:
         return tuple(code for text in texts for code in codes(text))
     except ArgumentTypeError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MARKER = "autograd_healthy"
 _HELP = (
     f"{MARKER}(*, fail_on='warning', ignore=(), values=False): inspect the whole test, and fail it with the report's "
-    "text when it has a finding at least as severe as fail_on ('error' or 'warning'): what is healthy has neither"
+    "text when it has a finding at least as severe as fail_on ('error' or 'warning')"
 )
 _CHECKS: pytest.StashKey[Checks] = pytest.StashKey()
 

@@ -92,7 +92,7 @@ def _parser() -> MagicArgumentParser:
         metavar="CODE",
         help="drop findings: AG406 or AG1,AG4",
     )
-    add("--fail-on", choices=("error", "warning"), help="fail a healthy cell that has such a finding")
+    add("--fail-on", choices=("error", "warning"), help="fail a cell that raises nothing but has such a finding")
     add("--html", type=_file, metavar="FILE", help="also write the report as a web page")
     add("--json", type=_file, metavar="FILE", help="also write the report as JSON")
     add("--store", type=_variable, metavar="NAME", help="put the report into this variable")

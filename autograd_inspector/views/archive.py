@@ -127,7 +127,7 @@ def _plain(value: Any) -> Any:
         return int.__int__(value)
     if isinstance(value, float):
         return float.__float__(value)
-    raise TypeError(f"a {type(value).__name__} is nothing that a record holds")
+    raise TypeError(f"a record cannot hold a {type(value).__name__}")
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_plain)

@@ -131,5 +131,5 @@ def test_a_file_that_was_changed_while_the_program_ran_is_left_as_it_is(tmp_path
     """What the user has written meanwhile is not lost."""
     edited = f"with open('train.py', 'a') as file:\n    file.write('# of the user\\n')\n{PROGRAM}"
     _, said, text = run(tmp_path, edited, "--fix")
-    assert "train.py has changed since it was run: left as it is" in said
+    assert "train.py has changed since it was run: not modified" in said
     assert text.decode() == f"{edited}# of the user\n"

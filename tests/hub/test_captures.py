@@ -128,7 +128,7 @@ def test_large_captures_are_released_but_listed(hub):
     hub.captures.keep_bytes = 2 * held_bytes(reports[0])
     identities = [hub.captures.add(report) for report in reports]
     assert kept(hub) == [True, True, False, False]
-    with pytest.raises(ReleasedCaptureError, match=r"^[^\n]*Run its cell again, and pin what is to stay$"):
+    with pytest.raises(ReleasedCaptureError, match=r"^[^\n]*Run its cell again, and pin the captures to keep$"):
         hub.captures.report(identities[0])
     changed = [message.entry for message in hub.sent if message.type == "changed" and message.entry.released]
     assert [entry.id for entry in changed] == identities[:2]

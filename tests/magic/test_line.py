@@ -30,7 +30,7 @@ def test_an_expression_that_raises(shell):
     """A name that does not exist is one line; what an expression raises inside is the user's own exception."""
     mistake = shell.run("%autograd_inspect nowhere").error
     assert isinstance(mistake, UsageError)
-    assert "there is no variable 'nowhere'" in str(mistake)
+    assert "no variable is named 'nowhere'" in str(mistake)
     shell.run("def broken(): return missing")
     assert isinstance(shell.run("%autograd_inspect broken()").error, NameError)
 

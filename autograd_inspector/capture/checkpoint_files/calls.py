@@ -89,7 +89,7 @@ class Calls:
         if not isinstance(storage, Built) or storage.kind != "storage":
             return Built("tensor", numel=numel)
         if sizes is None or strides is None or type(offset) is not int or len(sizes) != len(strides):
-            raise HostileError("has a tensor whose size and strides are no numbers")
+            raise HostileError("has a tensor whose size and strides are not numbers")
         if numel:
             reach = offset + 1 + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
             # The third form has a dtype of its own, over a storage of bytes.

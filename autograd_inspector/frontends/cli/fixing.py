@@ -49,7 +49,7 @@ def _rewritten(path: Path, text: str, begun: float) -> str:
         return f"{shown} is not a file (a notebook's cell?): --diff prints its edits"
     try:
         if path.stat().st_mtime > begun:
-            return f"{shown} has changed since it was run: left as it is"
+            return f"{shown} has changed since it was run: not modified"
         with tokenize.open(path) as file:
             encoding, newlines = file.encoding, (file.read(), file.newlines)[1]
         ending = newlines if isinstance(newlines, str) else "\n"

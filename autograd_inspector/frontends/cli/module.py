@@ -23,7 +23,7 @@ def run_module(name: str, arguments: Sequence[str], asked: Asked, *, ended: Ende
         spec = _spec(name)
         code: CodeType | None = getattr(spec.loader, "get_code", lambda _: None)(spec.name)
         if code is None:
-            raise ProgramError(f"there is no Python code of {name!r} to run")
+            raise ProgramError(f"{name!r} has no Python code to run")
         main.__dict__.update(
             __file__=spec.origin,
             __cached__=spec.cached,

@@ -107,7 +107,7 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     fixes.add_argument(
         "--try-fixes",
         action="store_true",
-        help="run the program again with each fix, in a separate process; the files stay as they are",
+        help="run the program again with each fix, in a separate process; your files are not modified",
     )
     fixes.add_argument("--diff", action="store_true", help="print on stdout what --fix would change")
     fixes.add_argument("--fix", action="store_true", help="make the safe edits in the program's files")
@@ -131,7 +131,7 @@ def _show(commands: argparse._SubParsersAction[_Parser]) -> None:
         "show",
         help="open a report that was written with --json",
         description="Open a report that was written with --json as an interactive page in the browser.",
-        epilog=textwrap.fill("Where there is no browser to open, it says where the page is."),
+        epilog=textwrap.fill("If no browser can be opened, the command prints where the page is."),
     )
     show.add_argument("report", help="report.json")
     show.add_argument("--html", metavar="FILE", help="keep the page there (else in a temporary file)")

@@ -119,7 +119,7 @@ class AutogradInspectMagics(Magics):
                 return eval(code, self.shell.user_global_ns, names)  # noqa: S307 - the user's own expression
             except NameError as error:
                 if error.name == expression.partition(".")[0]:
-                    raise mistaken(f"there is no variable {error.name!r}") from None
+                    raise mistaken(f"no variable is named {error.name!r}") from None
                 raise
 
     def _named(self, options: Options) -> list[Any]:

@@ -53,7 +53,7 @@ class Run:
                 capture = self._session.finish(error)
             report = report_of(capture, ignore=self.options.ignore, progress=progress)
         for name in sorted(self._unmet):
-            say(f"there is no model or optimizer named {name!r}")
+            say(f"no model or optimizer is named {name!r}")
         return report
 
     def abandon(self) -> None:

@@ -187,4 +187,4 @@ def _guarded(step: Callable[..., object], *args: Any) -> None:
     except Exception as failure:
         if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
             raise
-        say(f"no report on this cell ({type(failure).__name__}: {failure}); its result stands")
+        say(f"no report on this cell ({type(failure).__name__}: {failure}); its result is not affected")

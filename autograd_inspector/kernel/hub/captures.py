@@ -34,7 +34,7 @@ class ReleasedCaptureError(LookupError):
     def __init__(self) -> None:
         super().__init__(
             f"this capture was released: the kernel keeps {KEEP_BYTES // 2**20} MB of captures. Run its cell again, "
-            "and pin what is to stay"
+            "and pin the captures to keep"
         )
 
 

@@ -34,7 +34,7 @@ from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
-EAGER = "torch.compile made some of the code that ran: as was asked for, it ran uncompiled, as it is written."
+EAGER = "Some of the code is compiled with torch.compile; as requested, it ran uncompiled."
 
 ELSEWHERE = (
     "Code that torch.compile made ran in another thread: meanwhile only single calls of torch were observed here, no "
