@@ -138,7 +138,9 @@ test("memory is stacked, with the bytes of the step that is read", () => {
   expect(key()).toEqual(["parameters 100 B", "saved 100 B", "peak 400 B"]);
   at(1);
   expect(key()).toEqual(["parameters 100 B", "saved not measured", "peak 200 B"]);
-  expect(host.querySelector(".agi-area.agi-bytes-saved")!.getAttribute("d")).toBe("M0 48v-16h1v16z");
+  expect(host.querySelector(".agi-area.agi-bytes-saved")!.getAttribute("d")).toBe(
+    "M0 48v-16h1v16z",
+  );
   expect(host.querySelector(".agi-peak")!.getAttribute("d")).toBe("M0 0h1M1 32h1");
   expect(memory({ ...capture("vitals").data.vitals!, memory: [] })).toBeNull();
 });

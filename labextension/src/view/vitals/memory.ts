@@ -20,7 +20,12 @@ export function memory({ memory: lines, steps }: Vitals): Memory | null {
   const peak = lines.find(({ label }) => label === "peak");
   const values = lines.map(() => el("span", {}));
   const key = lines.map(({ label }, n) =>
-    el("li", {}, values[n]!, el("i", { class: `agi-meter agi-bytes-${label}`, "aria-hidden": "true" })),
+    el(
+      "li",
+      {},
+      values[n]!,
+      el("i", { class: `agi-meter agi-bytes-${label}`, "aria-hidden": "true" }),
+    ),
   );
   const title = el("h4", {}, "Memory");
   const most = Math.max(1, ...sums(stacked, steps.length), ...(peak?.values ?? []).map(Number));
