@@ -37,17 +37,26 @@ def _went_on(capture: Capture, op: Op) -> bool:
 
 
 def _goes_on(capture: Capture, reader: Op) -> bool:
-    """Reading a number for the log, or cutting a copy off, is none of it."""
+    """Reading a number for the log, itself or by a mean, or cutting a copy off, is none of it."""
     if is_a(reader.name, OpKind.COPIES) and not reader.writes:
         return _went_on(capture, reader)
-    return bool(reader.writes) or not (reader.has(Trait.EXPORT) or reader.has(Trait.CUT))
+    return bool(reader.writes) or not (reader.has(Trait.EXPORT) or reader.has(Trait.CUT) or read_out(capture, reader))
+
+
+def read_out(capture: Capture, op: Op) -> bool:
+    """Whether a result served to get a Python number, and nothing else: `x.mean().item()`."""
+    readers = {at for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index}
+    return bool(readers) and all(capture.ops[at].has(Trait.EXPORT) for at in readers)
 
 
 def losses(capture: Capture, tensors: Iterable[int], start: int, end: int) -> Iterator[Op]:
-    """Those of these results that are one number, as a loss is."""
+    """Those of these results that are one number, as a loss is; what is read of one of them is not another."""
+    made: set[int] = set()
     for op in waiting(capture, tensors, start, end):
         if any(math.prod(capture.tensors[tensor].shape) == 1 for tensor in op.outputs):
-            yield op
+            if made.isdisjoint(op.inputs):
+                yield op
+            made.update(op.outputs)
 
 
 def forgotten(capture: Capture, timeline: Timeline, step: Step) -> Op | None:
@@ -66,7 +75,8 @@ def forgotten(capture: Capture, timeline: Timeline, step: Step) -> Op | None:
     if nothing or any(run.api == "backward" for run in timeline.runs.within(other.at + 1, step.at)):
         return None
     candidates = losses(capture, (p.tensor for p in step.parameters), since + 1, step.at)
-    return next((op for op in candidates if op.index > other.at), None)
+    later = (op for op in candidates if op.index > other.at)
+    return min(later, key=lambda op: (read_out(capture, op), op.index), default=None)
 
 
 def losses_without_backward(capture: Capture, timeline: Timeline) -> dict[int, Op]:

@@ -3,7 +3,7 @@
 import sys
 
 from autograd_inspector.capture.recording import number_origin
-from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_literal
+from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_common, is_literal
 
 
 def test_a_constant_of_the_code_is_told_by_the_object():
@@ -45,7 +45,7 @@ def frame_with(scale):
 def test_sums_and_products_of_what_left():
     """One number, all those of a line, or all of them, with one more number of the function."""
     origin, frame = NumberOrigin(), frame_with(0.3)
-    left = [0.73613, 1.91372, 5.27791]
+    left = [0.7361312, 1.9137241, 5.2779168]
     for op, line in enumerate((1, 1, 2)):
         origin.left(left[op], op + 10, op, line, 0)
 
@@ -59,6 +59,16 @@ def test_sums_and_products_of_what_left():
     assert origin.behind(0.3 * left[1], frame, 1) == [], "a backward came in between"
 
 
+def test_numbers_as_people_write_them_tell_nothing():
+    """A learned temperature of 0.5 and a margin of 0.5 in a configuration are equal by chance."""
+    written = [0.0, 1.0, -0.5, 0.07, 1e-08, 12.5, 100000.0, float("inf"), float("-inf")]
+    assert all(map(is_common, written))
+    assert not any(map(is_common, [0.10000000149011612, 2.718281828, 1 / 3, float("nan")]))
+    origin = NumberOrigin()
+    origin.left(0.5, 1, 1, 1, 0)
+    assert origin.behind(float("0.5"), frame_with(2.0), 0) == []
+
+
 def test_a_number_is_looked_up_in_vain_once(monkeypatch):
     """Until another one leaves."""
     origin, searched = NumberOrigin(), []
@@ -66,8 +76,8 @@ def test_a_number_is_looked_up_in_vain_once(monkeypatch):
     monkeypatch.setattr(number_origin, "_results", lambda *given: searched.append(given) or results(*given))
     origin.left(2.7, 1, 1, 1, 0)
     for _ in range(3):
-        origin.behind(0.123456, sys._getframe(), 0)
+        origin.behind(0.1234567, sys._getframe(), 0)
     once = len(searched)
     origin.left(1.9, 2, 2, 1, 0)
-    origin.behind(0.123456, sys._getframe(), 0)
+    origin.behind(0.1234567, sys._getframe(), 0)
     assert 0 < once < len(searched)

@@ -7,8 +7,10 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
-from .programs import diagnosed, silent, trained
+from .programs import alarms, diagnosed, inspected, silent, summary, trained
+from .twins import calm
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
 
@@ -154,3 +156,60 @@ def test_a_number_kept_in_an_attribute():
         severity="warning", where=Counted,
     )  # fmt: skip
     silent(lambda: program(Gated(keep=lambda value: value)))
+
+
+def test_constants_that_equal_a_printed_value():
+    """A threshold from around the loop, or an infinite fill, has nothing to do with an equal number in the log."""
+
+    def penalized(threshold):
+        net, log_alpha = nn.Linear(4, 2), nn.Parameter(torch.zeros(()))
+        optimizer = torch.optim.SGD([*net.parameters(), log_alpha], lr=0.1)
+        log = []
+
+        def one_round():
+            optimizer.zero_grad()
+            gap = F.cross_entropy(net(X), Y) - threshold
+            loss = gap * log_alpha.exp()
+            loss.backward()
+            log.append((loss.item(), log_alpha.exp().detach().item(), log_alpha.exp().item()))
+            optimizer.step()
+
+        for _ in range(3):
+            one_round()
+
+    def filled():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        scores = net(X)
+        top = torch.full((3,), float("-inf")).scatter_reduce(0, Y, scores.detach()[:, 0], "amax")
+        print(top.mean().item())
+        lowest = torch.full((3,), float("-inf"))
+        F.cross_entropy(scores - torch.maximum(top, lowest)[Y][:, None], Y).backward()
+        optimizer.step()
+
+    calm(lambda: penalized(1.0))
+    report = inspected(filled)
+    assert "AG105" not in [finding.rule for finding in report.findings]
+
+
+def test_a_value_printed_in_a_checkpointed_block():
+    """Where the loss has no graph for another reason, a number that was printed is not the reason."""
+
+    class Block(nn.Linear):
+        def forward(self, x):
+            x = x + super().forward(x)
+            print(x.mean().item())
+            return x.mul(2)
+
+    def program():
+        blocks = nn.Sequential(Block(4, 4), Block(4, 4))
+        head = nn.Linear(4, 2).requires_grad_(False)
+        optimizer = torch.optim.SGD(blocks.parameters(), lr=0.1)
+        x = X
+        for block in blocks:
+            x = checkpoint(block, x, use_reentrant=True)
+        F.cross_entropy(head(x), Y).backward()
+        optimizer.step()
+
+    report = inspected(program)
+    assert [finding.rule for finding in alarms(report)] == ["AG106"], summary(report)

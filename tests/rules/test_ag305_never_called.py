@@ -169,3 +169,26 @@ def test_losses_that_nobody_backpropagates():
     for looking in (lambda: program(graph=False), lambda: program(count=1)):
         report = inspected(looking)
         assert not report.findings, summary(report)
+
+
+def test_a_printed_mean_is_not_the_loss_that_waits():
+    """Neither a mean of the predictions, nor that of the loss, that is printed; the loss itself is named."""
+
+    def program(look):
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            prediction = net(X)
+            first = prediction if look == "before" else None
+            print(end=str(first.mean().item())[:0] if first is not None else "")
+            objective = F.mse_loss(prediction, Y)
+            print(end=str(objective.mean().item())[:0] if look == "loss" else "")
+            print(end=str(prediction.mean().item())[:0] if look == "after" else "")
+            optimizer.step()
+
+    for look in ("no", "before", "loss", "after"):
+        finding = diagnosed(
+            lambda look=look: program(look), "AG305", "optimizer.step()", "weight", severity="warning", where=program
+        )
+        assert line_of(program, "objective = ") in [place.lineno for place in finding.locations], look

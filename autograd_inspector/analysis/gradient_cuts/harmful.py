@@ -167,7 +167,7 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
         }
     cuts = decisive(capture, flow, starts, cuts)
     grouped_cuts = tuple(group_by_cause(capture, cuts, run, fatal=True))
-    yield from grouped_cuts or left_for_good(capture, flow, run, None)
+    yield from grouped_cuts or (() if _in_torch(capture, flow, starts) else left_for_good(capture, flow, run, None))
 
 
 def _candidates(
@@ -210,6 +210,11 @@ def _frozen(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> 
         if not op.has(Trait.CUT)
         for tensor in op.inputs
     )
+
+
+def _in_torch(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> bool:
+    """Whether values of parameters, also of frozen ones, lead here without having left torch."""
+    return any(capture.tensors[tensor].kind == "parameter" for op, _ in flow.upstream(starts) for tensor in op.inputs)
 
 
 def _starving(

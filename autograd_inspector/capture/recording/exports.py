@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_literal
+from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_common, is_literal
 from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
     OP_FIRST,
@@ -29,7 +29,6 @@ from autograd_inspector.model.op import Trait
 _NAN = re.compile(r"\bnan\b")
 _ADDING = frozenset({"add", "add_", "radd", "sub", "sub_", "rsub"})
 """A loss is made of terms by these: more is looked for where a number is one."""
-_COMMON = frozenset({0.0, 1.0, -1.0})
 _KEPT = 4096
 _SEARCHED = 1024
 _RECENT = 64
@@ -42,8 +41,8 @@ class Exports:
     def __init__(self) -> None:
         self.numbers: dict[float, tuple[int, int]] = {}
         """Number -> (tensor, index of the op that took it out)."""
-        self._common: dict[int, tuple[float, int]] = {}
-        """Python's id of a number that many others equal -> (that very object, tensor)."""
+        self._common: dict[int, tuple[float, int, int]] = {}
+        """Python's id of a number that others equal by chance -> (that very object, tensor, index of the op)."""
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
         self.origin = NumberOrigin()
         self._pickled: dict[tuple[Any, Any], int] = {}
@@ -110,8 +109,8 @@ class Exports:
         if len(self.numbers) + len(self._common) > _KEPT:
             self.numbers.clear()
             self._common.clear()
-        if number in _COMMON:
-            self._common[id(number)] = (number, tensor)
+        if is_common(number):
+            self._common[id(number)] = (number, tensor, index)
         elif not math.isnan(number):
             self.numbers[number] = (tensor, index)
 
@@ -119,7 +118,8 @@ class Exports:
         """Note of the op at ``index`` which of its plain numbers had been taken out of torch, or computed from such."""
         for value in values:
             if isinstance(value, float) and not is_literal(value, frame):
-                export = self.numbers.get(value) or self.numbers.get(-value)
+                common = self._common.get(id(value))
+                export = common[1:] if common is not None else self.numbers.get(value) or self.numbers.get(-value)
                 if export is not None:
                     recording.scalar_reentries.append((index, export[1]))
                 elif recording.ops[index][OP_NAME] in _ADDING:

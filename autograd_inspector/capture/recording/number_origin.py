@@ -15,10 +15,17 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 _LATEST = 32
 _COEFFICIENTS = 24
 _MOST = 1000
+_WRITTEN_DIGITS = 6
+"""Constants have fewer; of a value that was computed in float32 Python shows some 17."""
 _OPERATIONS: tuple[Callable[[float, float], float], ...] = (mul, truediv, add, sub)
 
 Taken = tuple[float, int, int, int]
 """A number, the tensor whose value it is, the op that took it out of torch, and that op's site."""
+
+
+def is_common(number: float) -> bool:
+    """Whether people write such a number, or many tensors hold it: equal ones need not have to do with each other."""
+    return float(f"{number:.{_WRITTEN_DIGITS}g}") == number
 
 
 def is_literal(number: float, frame: FrameType | None) -> bool:
@@ -50,7 +57,7 @@ class NumberOrigin:
         The number has to be exactly what Python computes from these and at most one other number that the calling
         function has at hand.
         """
-        if runs != self._runs or not self._latest:
+        if runs != self._runs or not self._latest or is_common(number):
             return []
         frame = _caller(frame)
         if frame is None or (number, id(frame.f_code)) in self._unrelated:

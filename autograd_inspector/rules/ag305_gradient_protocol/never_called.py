@@ -6,7 +6,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import backward_called
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
-from autograd_inspector.analysis.losses_without_backward import losses, waiting
+from autograd_inspector.analysis.losses_without_backward import losses, read_out, waiting
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -25,7 +25,8 @@ def never_called(
         if any(p.gradient >= 0 for p in step.parameters) or reached or not _waited(analysis, trainable):
             return None
         start = step.start if step.computed else since + 1
-        loss = max(losses(analysis.capture, trainable, start, step.at), key=lambda op: op.index, default=None)
+        candidates = losses(analysis.capture, trainable, start, step.at)
+        loss = max(candidates, key=lambda op: (not read_out(analysis.capture, op), op.index), default=None)
     return _finding(analysis, step, loss)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.losses_without_backward import losses
+from autograd_inspector.analysis.losses_without_backward import losses, read_out
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -25,7 +25,10 @@ def never_stepped(analysis: Analysis) -> Iterator[Problem]:
     by_site: dict[int, list[Op]] = {}
     for op in losses(capture, analysis.optimized_trainable & held, 0, len(capture.ops)) if held else ():
         by_site.setdefault(op.site, []).append(op)
-    rounds = max(by_site.values(), key=len, default=[])
+    # Of what is computed equally often, a number that is only printed is not the loss.
+    rounds = max(
+        by_site.values(), key=lambda ops: (len(ops), not read_out(capture, ops[-1]), ops[-1].index), default=[]
+    )
     if len(rounds) > 1:
         yield _problem(analysis, optimizers, rounds)
 
