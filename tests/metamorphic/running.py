@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -133,7 +133,7 @@ def _said(folder: Path, variants: Mapping[str, Iterable[Test]], seed: int) -> Sa
         module, _, test = entry["test"].partition("::")
         kind, original, _ = modules[module]
         name, bracket, case = test.partition("[")
-        reports = [[_placed(verdict, modules) for verdict in report] for report in entry["said"]]
+        reports = [[placed(verdict, modules) for verdict in report] for report in entry["said"]]
         if reports:
             reports_by_test.setdefault((kind, f"{original}::{name}"), {})[bracket + case] = reports
     return reports_by_test
@@ -155,7 +155,7 @@ def _run(folder: Path, nodes: list[str]) -> list[dict[str, str]]:
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def _placed(verdict: list[str], modules: Mapping[str, tuple[str, str, Mapping[int, int]]]) -> Verdict:
+def placed(verdict: Sequence[str], modules: Mapping[str, tuple[str, str, Mapping[int, int]]]) -> Verdict:
     rule, severity, file, line = verdict
     if file not in modules:
         return rule, severity, file, int(line)

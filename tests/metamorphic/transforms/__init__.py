@@ -9,6 +9,7 @@ from random import Random
 from .adding import asserted, dead, logged, looked_at
 from .naming import aliased, renamed, trapped
 from .shaping import in_class, in_function
+from .splitting import split, wrapped
 
 Transform = Callable[[ast.Module, Random], ast.Module]
 
@@ -29,4 +30,6 @@ TRANSFORMS: dict[str, Transform] = {
     "code that never runs": dead,
     "loop bodies in functions": in_function,
     "functions in classes": in_class,
+    "chains of calls split": split,
+    "statements in blocks": wrapped,
 }
