@@ -17,12 +17,13 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A snapshot that shares memory with what it was taken of: `state_dict()`, `.data` and `detach()` copy nothing.
+    """A snapshot that shares memory with the tensors it was taken from: `state_dict()`, `.data` and `detach()` copy nothing.
 
     Why it matters
         The optimizer updates parameters in place, so the "old" values follow: restoring them restores nothing, their
         difference to the new ones is zero, and comparing them always says that nothing changed. A target network that
-        was made by `target = net` is the network itself, and so is each entry of a list that got one tensor many times.
+        was made by `target = net` is the network itself; in a list to which one tensor was appended repeatedly, all
+        entries are that tensor.
 
     Example
         ::

@@ -17,7 +17,7 @@ _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """`out[index] += values` with more values than places: of each place one value arrives, and not their sum.
+    """`out[index] += values` with more values than places: each place keeps one value, not the sum.
 
     Why it matters
         Indexing reads all old values first and writes all results afterwards, so of several results for one place the

@@ -28,8 +28,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """`.grad` read on a tensor that is no leaf, or a leaf replaced by a non-leaf (`w = w.to(...)`).
 
     Why it matters
-        Backward stores gradients in leaves only. A weight that became the result of an expression is a leaf no more:
-        its `.grad` stays None, and the leaf that does get the gradient is lost to the program.
+        Backward stores gradients in leaves only. A weight that became the result of an expression is no longer a
+        leaf: its `.grad` stays None, and the program can no longer reach the leaf that does get the gradient.
 
     Example
         ::

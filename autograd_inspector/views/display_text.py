@@ -8,6 +8,8 @@ LONGEST = 160
 _ROUNDS_UP = 999.5
 _KEPT = frozenset({"\t"})
 _UNITS = ("B", "kB", "MB", "GB", "TB")
+UNSAFE = "unsafe edit: it may change what the program does"
+"""Below the edit of a finding that is not safe, where no button says so."""
 
 
 def shown(text: str, longest: int = LONGEST) -> str:

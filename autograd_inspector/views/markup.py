@@ -47,3 +47,5 @@ def prose(text: str) -> Markup:
 
 
 LINE_BREAK = Markup("<br/>")
+LINE_END = Markup("\n")
+"""The end of a line in a `<pre>`: in a program's text it would be shown as an escape."""

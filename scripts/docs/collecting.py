@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,14 @@ PAGES = ROOT / "notebooks" / "docs"
 PICTURES = ROOT / "notebooks" / "pictures"
 WHOLE = {"project/changelog.md": "CHANGELOG.md", "project/contributing.md": "CONTRIBUTING.md"}
 """Page -> the file at the top of the repository that it is."""
+_NOTEBOOK = re.compile(r"\]\((?:\.\./)+(\w+\.ipynb)\)")
+"""A link to a tutorial as it leads there in the repository: the notebooks lie beside the pages' folder."""
 
 
 def collected() -> dict[str, bytes]:
     """Path below the site's source folder -> content."""
     pages = {
-        path.relative_to(PAGES).as_posix(): path.read_bytes()
+        path.relative_to(PAGES).as_posix(): page(path)
         for path in sorted(PAGES.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -38,6 +42,18 @@ def collected() -> dict[str, bytes]:
         "reference/keys.md": keys_page(),
     }
     return pages | {name: text.encode() for name, text in written.items()}
+
+
+def page(path: Path) -> bytes:
+    """The page; its links to tutorials lead to where those are on the site."""
+    if path.suffix != ".md":
+        return path.read_bytes()
+    folder = path.relative_to(PAGES).parent.as_posix()
+
+    def on_the_site(link: re.Match[str]) -> str:
+        return f"]({posixpath.relpath(f'tutorials/{link[1]}', folder)})"
+
+    return _NOTEBOOK.sub(on_the_site, path.read_text(encoding="utf-8")).encode()
 
 
 def tutorial(path: Path) -> bytes:

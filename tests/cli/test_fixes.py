@@ -62,9 +62,8 @@ def test_an_unsafe_fix_is_made_only_where_that_is_asked_for(tmp_path):
     """Without it a line says how to ask."""
     _, said, text = run(tmp_path, UNSAFE, "--fix")
     assert text.decode() == UNSAFE
-    assert "1 fix may change what the program means and is left out: --unsafe-fixes takes it in" in said.replace(
-        "takes them in", "takes it in"
-    )
+    assert "1 unsafe fix is left out" in said
+    assert "--unsafe-fixes" in said
     _, said, text = run(tmp_path, UNSAFE, "--fix", "--unsafe-fixes")
     assert text.decode() == UNSAFE.replace(".detach()", "")
     assert "left out" not in said

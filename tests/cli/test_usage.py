@@ -20,6 +20,8 @@ MISTYPED = {
     "merge --jsn a.json b.json": ("--jsn", "'--json'"),
     "rule detatched": ("'detatched'", "'detached'"),
     "rnu train.py": ("'rnu'", "'run'"),
+    "my-train.py": ("my-train.py", "'autograd-inspect run my-train.py'"),
+    "lab/train.ipynb": ("train.ipynb", "'autograd-inspect run lab/train.ipynb'"),
 }
 
 
@@ -46,6 +48,28 @@ def test_what_resembles_nothing_says_where_to_look(capsys):
     with pytest.raises(SystemExit):
         main(["rule", "AG999"])
     assert capsys.readouterr().err.strip().endswith("`autograd-inspect rule --all` lists them")
+
+
+def test_options_behind_the_program_are_its_own(tmp_path, capsys):
+    """A line says so where they look like ours; `--quiet` keeps it away, and the program gets them in any case."""
+    program = tmp_path / "train.py"
+    program.write_text("import sys\nprint(sys.argv[1:])\n")
+    assert main(["run", str(program), "--json", "report.json"]) == 0
+    printed = capsys.readouterr()
+    assert "['--json', 'report.json']" in printed.out
+    assert f"--json follows {program}" in printed.err
+    assert not (tmp_path / "report.json").exists()
+    main(["run", "--quiet", str(program), "--json"])
+    main(["run", str(program), "--epochs", "3"])
+    assert " follows " not in capsys.readouterr().err
+
+
+def test_a_rule_is_explained_without_markup(capsys):
+    """In a terminal code is indented, and nothing else announces it."""
+    assert main(["rule", "AG201"]) == 0
+    page = capsys.readouterr().out
+    assert "::" not in page
+    assert "hidden.add_(1.0)" in page
 
 
 @pytest.mark.parametrize(("line", "meant"), [("--valuse", "--values"), ("--fail-on erorr", "error")])

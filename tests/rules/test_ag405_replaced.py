@@ -308,3 +308,28 @@ def test_parameters_that_changed_their_names():
         program, "AG405", "weight_norm(net[0])", "original0", severity="warning",
     )  # fmt: skip
     assert {"net.0.weight", "net.0.parametrizations.weight.original0"} <= set(finding.subjects)
+
+
+def test_a_head_swapped_beside_layers_in_a_plain_list():
+    """Layers that no module has registered took nobody's place: the finding names the head alone."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.extra = [nn.Linear(4, 4)]
+            self.head = nn.Linear(4, 5)
+
+        def forward(self, x):
+            for layer in self.extra:
+                x = torch.relu(layer(x))
+            return self.head(x)
+
+    def sick():
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.head = nn.Linear(4, 2)
+        steps(net, optimizer)
+
+    finding = diagnosed(sick, "AG405", "net.head = ", "head.weight", severity="warning", besides=("AG107",))
+    assert "layer" not in finding.message
+    assert {name.rpartition(".")[0].rpartition(".")[2] for name in finding.subjects} == {"head"}

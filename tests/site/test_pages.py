@@ -114,3 +114,25 @@ def test_only_what_changed_is_written_again(tmp_path):
     assert write_all(tmp_path, {"a.md": b"1"}) == 1
     assert (tmp_path / "a.md").stat().st_mtime_ns == before
     assert not (tmp_path / "b/c.md").exists()
+
+
+GENERATED = re.compile(
+    r"(rules/\w+|reference/(magic|cli|callbacks|panel_settings|keys)|project/(changelog|contributing))\.md"
+)
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.relative_to(PAGES).as_posix())
+def test_links_of_a_page_lead_somewhere_in_the_repository(path):
+    """On a code host, too: to a file, or to a page that is written when the site is built; each has a text."""
+    for text, link in re.findall(r"\[([^\]]*)\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        assert text, link
+        target = (path.parent / link).resolve()
+        written = target.relative_to(PAGES).as_posix() if target.is_relative_to(PAGES) else ""
+        assert link.startswith("https:") or target.exists() or GENERATED.fullmatch(written), link
+
+
+def test_links_to_tutorials_lead_there_on_the_site_as_well(pages):
+    """The notebooks lie beside the pages in the repository, and in a folder of the site."""
+    assert "](tutorials/01_gpt_loop.ipynb)" in pages["gallery.md"]
+    assert "](00_quickstart.ipynb)" in pages["tutorials/index.md"]
+    assert "](../tutorials/11_reading_vitals.ipynb)" in pages["guide/vitals.md"]

@@ -75,6 +75,17 @@ def test_the_page_has_every_part(broken, finding):
     assert "encoder.weight" in page.text
 
 
+def test_an_edit_stands_line_by_line(broken, finding):
+    """As a diff, and below it whether it may change more than the fault."""
+    patch = "--- a/train.py\n+++ b/train.py\n@@ -1,2 +1,2 @@\n a = f(x)\n-a.add_(1)\n+a = a + 1\n"
+    told = msgspec.structs.replace(finding, patch=patch, applicability="unsafe")
+    text = Page(msgspec.structs.replace(broken, findings=(told,)).to_html()).text
+    assert " a = f(x)\n-a.add_(1)\n+a = a + 1\n" in text
+    assert "unsafe edit" in text
+    told = msgspec.structs.replace(told, applicability="safe")
+    assert "unsafe edit" not in Page(msgspec.structs.replace(broken, findings=(told,)).to_html()).text
+
+
 def test_code_in_sentences_is_code(broken, finding):
     """No backtick is shown: what stands between two of them is an element; a lone one stays as it is."""
     told = msgspec.structs.replace(finding, fix="Use `a < b`, or `c", details=("`add_` moved it.",))

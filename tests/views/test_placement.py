@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 from torch import nn
 
@@ -16,6 +18,20 @@ def moved_along() -> autograd_inspector.Report:
         loss = second(first(torch.ones(2, 4)).relu().to("meta")).sum()
     del loss
     return inspection.report
+
+
+def test_a_backward_that_raised_reached_no_parameter():
+    """Its gradients are not there, and the table does not say that they arrived."""
+    net = nn.Linear(4, 4)
+    inspection = autograd_inspector.inspect()
+    with contextlib.suppress(RuntimeError), inspection:
+        hidden = net(torch.ones(2, 4)).sigmoid()
+        loss = hidden.sum()
+        hidden.add_(1)
+        loss.backward()
+    assert inspection.report.capture.error
+    assert [row.reached for row in inspection.report.placement.rows] == [False, False]
+    assert "gradient reached" not in inspection.report.to_text()
 
 
 def trained() -> autograd_inspector.Report:

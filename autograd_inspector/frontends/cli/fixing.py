@@ -37,9 +37,10 @@ def left_out(reports: Iterable[Report]) -> str:
     )
     if not count:
         return ""
+    one, them = agree(count, "it", "they"), agree(count, "it", "them")
     return (
-        f"{counted(count, 'fix', 'fixes')} may change what the program means and {agree(count, 'is', 'are')} left out: "
-        "--unsafe-fixes takes them in"
+        f"{counted(count, 'unsafe fix', 'unsafe fixes')} {agree(count, 'is', 'are')} left out, because {one} may "
+        f"change what the program does: add --unsafe-fixes to include {them}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
 from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.overlay import lay_over
-from autograd_inspector.frontends.cli.parser import parsed, parser_of
+from autograd_inspector.frontends.cli.parser import misplaced, parsed, parser_of
 from autograd_inspector.frontends.cli.screen import Screen
 from autograd_inspector.frontends.cli.script import run_script
 from autograd_inspector.frontends.cli.show import StoredReportError, show, stored
@@ -53,6 +54,9 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     problem = ""
     try:
         _prepare(options, status_file)
+        hint = misplaced(options, parser)
+        if hint and not options.quiet:
+            screen.say(hint)
         begun, started = time.time(), time.perf_counter()
         outcome = _outcome(options, ending)
         if options.try_fixes:
@@ -163,8 +167,13 @@ def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         parser.error(missing(code_or_name))
     for rule in (CATALOGUE[each] for each in (sorted(CATALOGUE) if options.all else [code])):
         title = f"{rule.code} {rule.name}"
-        print(f"{title}\n{'=' * len(title)}\n\n{rule.page}\n")
+        print(f"{title}\n{'=' * len(title)}\n\n{_without_markup(rule.page)}\n")
     return 0
+
+
+def _without_markup(page: str) -> str:
+    """In a terminal code stands out by its indentation: the mark before it is for pages."""
+    return re.sub(r"^ *::\n\n", "", page, flags=re.MULTILINE)
 
 
 def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

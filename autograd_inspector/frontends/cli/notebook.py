@@ -35,7 +35,9 @@ def run_notebook(path: Path, asked: Asked) -> Outcome:
         options = ["--quiet", "--json", f"{folder}/report.json", *(["--values"] if asked.values else [])]
         options += ["--eager"] if asked.eager else []
         options += ["--ignore", ",".join(asked.ignore)] if asked.ignore else []
-        begin = f"%load_ext autograd_inspector\n%autograd_inspect on {shlex.join(options)}"
+        # Not by %load_ext: IPython would say "already loaded" where the notebook has one.
+        load = "__import__('autograd_inspector').load_ipython_extension(get_ipython())"
+        begin = f"{load}\n%autograd_inspect on {shlex.join(options)}"
         client = nbclient.NotebookClient(
             notebook,
             timeout=None,

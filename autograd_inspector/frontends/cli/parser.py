@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -22,10 +23,10 @@ exit status
   125  unable: a wrong option, no such file, a file that is not a report; nothing was run
   130  interrupted
   n    program: its own status is passed through, as 1 after an exception, or the n of sys.exit(n)
-A program can end with any of these numbers itself. Which of the words it was, the last line on stderr says
-("autograd-inspect: exit=findings (121): ..."), and for scripts --status-file FILE: lines such as exit=findings,
-code=121, program=0, errors=1, rules=AG202. The file is emptied before the program begins and written when it has
-ended: a program that a signal or os._exit() ends leaves it empty.
+Your program may also return these numbers. The last line on stderr says which case it was
+("autograd-inspect: exit=findings (121): ..."). For scripts, --status-file FILE has lines such as exit=findings,
+code=121, program=0, errors=1, rules=AG202. The file is emptied before the program starts and written after it ends:
+if a signal or os._exit() ends the program, it stays empty.
 merge: 121 an error finding on some rank, 125 a file that could not be read (the others are merged)
 """
 RANKS = """\
@@ -40,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Not argparse's 2, which programs use as well."""
         self.print_usage(sys.stderr)
-        self.exit(UNABLE, f"{self.prog}: error: {spelled(message, self)}\n")
+        self.exit(UNABLE, f"{self.prog}: error: {_without_run(message) or spelled(message, self)}\n")
 
 
 def parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -49,6 +50,21 @@ def parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> 
     if unknown:
         _command_of(parser, options.command).error(f"unrecognized arguments: {' '.join(unknown)}")
     return options
+
+
+def misplaced(options: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
+    """Which options of `run` stand behind the program's name, so that the program got them; "" where none does."""
+    own = {name for action in _command_of(parser, "run")._actions for name in action.option_strings}  # noqa: SLF001
+    names = [word for word in options.arguments if word.startswith("--") and word.partition("=")[0] in own]
+    if not names:
+        return ""
+    return f"{names[0]} follows {options.program}, so the program gets it: options of autograd-inspect come before"
+
+
+def _without_run(message: str) -> str:
+    """What is wrong where a program stands in the place of the command; "" for any other message."""
+    program = re.search(r"invalid choice: '([^']+\.(?:py|ipynb))'", message)
+    return f"{program[1]} is not a command; did you mean 'autograd-inspect run {program[1]}'?" if program else ""
 
 
 def _command_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
@@ -71,11 +87,11 @@ def parser_of() -> argparse.ArgumentParser:
     rule.add_argument("code", nargs="?", help="AG201, or its name saved-tensor-modified")
     rule.add_argument("--all", action="store_true", help="explain every rule")
     _show(commands)
-    merge = commands.add_parser("merge", help="one report of those that ranks wrote with --json: a column a rank")
+    merge = commands.add_parser("merge", help="merge the reports that ranks wrote with --json: one column per rank")
     _files(merge)
     _look(merge)
     merge.add_argument("reports", nargs="+", metavar="report", help="rank0.json rank1.json ...")
-    checkpoint = commands.add_parser("checkpoint", help="tell what a checkpoint holds; nothing of it is run or loaded")
+    checkpoint = commands.add_parser("checkpoint", help="show what a checkpoint contains, without loading it")
     _files(checkpoint)
     _look(checkpoint)
     checkpoint.add_argument("file", help="checkpoint.pt, model.safetensors, or a folder of shards")
@@ -92,9 +108,7 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
         epilog=f"{STATUSES}\n{RANKS}",
     )
     run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
-    run.add_argument(
-        "--eager", action="store_true", help="run what torch.compile made uncompiled, so that all of it is seen"
-    )
+    run.add_argument("--eager", action="store_true", help="run compiled functions uncompiled, so that every op is seen")
     run.add_argument(
         "--ignore", action="extend", type=codes, default=[], metavar="CODE", help="drop findings: AG406 or AG1,AG4"
     )
@@ -163,5 +177,5 @@ def _columns(text: str) -> int:
 
 
 def _files(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--html", metavar="FILE", help="also write the report as a web page")
+    command.add_argument("--html", metavar="FILE", help="also write the report as a static web page")
     command.add_argument("--json", metavar="FILE", help="also write the report as JSON")

@@ -20,7 +20,7 @@ from autograd_inspector.rules.ag108_custom_function.zeros_returned import zeroin
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A custom autograd.Function that returns None or what does not fit, or modifies or ignores what it is given.
+    """A custom autograd.Function that returns None or a wrong gradient, or modifies or ignores its inputs.
 
     Why it matters
         None from backward means "no gradient": whatever lies behind gets nothing, silently. A grad_output that backward

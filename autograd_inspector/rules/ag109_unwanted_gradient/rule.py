@@ -18,13 +18,13 @@ from autograd_inspector.rules.ag109_unwanted_gradient.trained_target import lear
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Gradient flows into what is no part of the training: a target network, a teacher, the weight of a loss term.
+    """Gradient flows into something that should not be trained: a target network, a teacher, the weight of a loss term.
 
     Why it matters
         A target network follows the online one by copying. Without `no_grad` or `detach` backward runs through it as
         well: memory and time are spent on gradients that no optimizer uses and no zero_grad() clears, and whoever
-        later hands them to an optimizer or sums them into a norm uses those of another loss. The weight of a loss term
-        that is a parameter is lowered by each step, for that lowers the loss.
+        later hands them to an optimizer or sums them into a norm uses those of another loss. If the weight of a loss
+        term is a trainable parameter, every step shrinks it, because that lowers the loss.
 
     Example
         ::

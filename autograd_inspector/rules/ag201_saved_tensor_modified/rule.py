@@ -37,8 +37,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Backward would compute with the new values. Autograd compares versions and raises "modified by an inplace
-        operation", naming a shape but neither who saved the tensor nor who modified it. A state that is carried from round to round
-        with its graph (and retain_graph=True) leads back to weights that have been stepped since.
+        operation", naming a shape but neither who saved the tensor nor who modified it. If a hidden state is carried across
+        iterations without detach() (and with retain_graph=True), backward reaches weights that were updated meanwhile.
 
     Example
         ::

@@ -84,7 +84,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """In place on a leaf that requires grad, on an expanded tensor, or on a view that allows none.
 
     Why it matters
-        The call raises at once, in words that name neither the tensor nor the view that it is. A module with a full
+        The call raises at once, and the message names neither the tensor nor the base of the view. A module with a full
         backward hook returns a view as well, so that an in-place activation after it raises.
 
     Example

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
@@ -49,6 +51,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if loose is None or not were_replaced(analysis, loose):
         yield from vanished(analysis, ())
         return
+    # What no module has registered took nobody's place: AG107 reports it.
+    registered = tuple(t for t in loose.parameters if t not in analysis.unregistered)
+    loose = replace(loose, parameters=registered or loose.parameters)
     yield from vanished(analysis, loose.orphans)
     names = [name_of(analysis, new) for new in loose.parameters]
     old = [name_of(analysis, t) for t in loose.orphans]
@@ -82,4 +87,6 @@ def _lost(number: int, *, bare: bool) -> str:
 
 def _called(old: list[str], new: list[str]) -> str:
     """The names of what is held, where they are not those of what took its place."""
-    return ":" if set(old) & set(new) else f" ({summarize_names(old)});"
+    if set(old) & set(new):
+        return f"; {agree(old, 'its replacement', 'their replacements')}"
+    return f" ({summarize_names(old)});"

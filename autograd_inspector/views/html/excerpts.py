@@ -6,19 +6,18 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.excerpt import CodeLine, Excerpt
 from autograd_inspector.views.display_text import shown
-from autograd_inspector.views.markup import Markup, element, prose, together
+from autograd_inspector.views.markup import LINE_END, Markup, element, prose, together
 
 POINTER = "▶"
 """Beside the line to look at first."""
 _GAP = "⋮"
 _ROLE = 160
-_END = Markup("\n")
 """Of a line: inside of its element and last there, for a style sheet may make a block of that."""
 
 
 def lines_of(text: str, class_: str = "") -> Markup:
     """Text as it stands, line by line. No line is blank: in Markdown that would end the HTML around it."""
-    lines = [together(shown(line, 4000) or element("span"), _END) for line in text.rstrip().split("\n")]
+    lines = [together(shown(line, 4000) or element("span"), LINE_END) for line in text.rstrip().split("\n")]
     return element("pre", *lines, **({"class_": class_} if class_ else {}))
 
 
@@ -32,13 +31,12 @@ def _lines(excerpt: Excerpt, width: int) -> Iterator[Markup]:
     before = 0
     for line in excerpt.lines:
         if before and line.lineno > before + 1:
-            yield _row("ags-gap", f"{_GAP:>{width + 2}}", _END)
+            yield _row("ags-gap", f"{_GAP:>{width + 2}}", LINE_END)
         before = line.lineno
         pointer = POINTER if line.culprit else " "
         kind = "ags-line ags-culprit" if line.culprit else "ags-line ags-part" if line.role else "ags-line"
-        role = (
-            [element("span", "  ← ", prose(shown(line.role, _ROLE)), _END, class_="ags-role")] if line.role else [_END]
-        )
+        words = ["  ← ", prose(shown(line.role, _ROLE)), LINE_END]
+        role = [element("span", *words, class_="ags-role")] if line.role else [LINE_END]
         yield _row(kind, f"{pointer} {line.lineno:>{width}}", "  ", _text(line), *role)
 
 

@@ -11,9 +11,9 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.rule_page import RulePage, Section
 from autograd_inspector.model.wording import join_names
-from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.display_text import UNSAFE, shown
 from autograd_inspector.views.html.excerpts import code_block, lines_of
-from autograd_inspector.views.markup import LINE_BREAK, Markup, element, prose, together
+from autograd_inspector.views.markup import LINE_BREAK, LINE_END, Markup, element, prose, together
 
 _EXCERPTS = 4
 _SENTENCES = 12
@@ -98,13 +98,15 @@ def _fix(finding: Finding) -> Iterator[Markup]:
         yield element("p", element("strong", "Fix:"), " ", _paragraphs(finding.fix), class_="ags-fix")
     if finding.changes:
         yield element("pre", *_changes(finding), class_="ags-patch")
+        if finding.applicability == "unsafe":
+            yield element("p", f"{UNSAFE}.", class_="ags-quiet")
 
 
 def _changes(finding: Finding) -> Iterator[Markup]:
     """Lines that begin with their sign: it tells where no style sheet does."""
     for line in finding.changes[:_CHANGES]:
         tag = {"-": "del", "+": "ins"}.get(line[:1], "span")
-        yield together(element(tag, shown(line, _LONGEST_LINE)), "\n")
+        yield together(element(tag, shown(line, _LONGEST_LINE)), LINE_END)
 
 
 def _paragraphs(text: str) -> Markup:

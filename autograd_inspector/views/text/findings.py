@@ -13,7 +13,7 @@ from rich.text import Text
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.wording import counted, join_names
-from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.display_text import UNSAFE, shown
 from autograd_inspector.views.text.hanging import Hanging
 from autograd_inspector.views.text.places import Places
 
@@ -61,6 +61,8 @@ def _sentences(finding: Finding) -> Table:
         grid.add_row(Text("fix: ", "green"), Text("\n".join(lines) + tried, "green"))
     for line in finding.changes[:_CHANGES]:
         grid.add_row("", Text(shown(line, 200), _CHANGED.get(line[:1], "dim")))
+    if finding.changes and finding.applicability == "unsafe":
+        grid.add_row("", Text(f"({UNSAFE})", "dim"))
     for text in finding.consequences:
         grid.add_row("", Text(f"follows from it: {shown(text, 400)}", "dim"))
     return grid

@@ -49,7 +49,7 @@ def _recorded(roots: tuple[Branch, ...]) -> tuple[tuple[Branch, ...], str]:
         return roots, ""
     left = [branch for branch in roots if not _tells(branch)]
     ops = sum(branch.total * branch.times for branch in left)
-    return kept, f"{counted(len(left), 'line')} of {counted(ops, 'op')} outside of the graph" if left else ""
+    return kept, f"{counted(len(left), 'line')} with {counted(ops, 'op')} that are not in the graph" if left else ""
 
 
 def _tells(branch: Branch) -> bool:

@@ -50,8 +50,8 @@ export function patchBox(finding: FindingView): HTMLElement | null {
   });
   const caveat =
     finding.applicability === "unsafe"
-      ? "Unsafe: it may change what the program means."
-      : "Safe: the program means the same.";
+      ? "Unsafe: it may change what the program does."
+      : "Safe: the program does the same, apart from the fault.";
   return el(
     "figure",
     { class: "agi-patch" },

@@ -27,7 +27,10 @@ def placement_of(
     ``namespace`` is the model that all qualified names are in, ``models`` says which model has a parameter now.
     """
     filled = {t for run in recording.backwards for t in run.reached if t not in run.empty} | set(history.reached)
-    reached = filled.union(*(run.taken for run in recording.backwards))
+    ended = [run for run in recording.backwards if not run.error]  # One that raised may have got nowhere.
+    reached = {t for run in ended for t in run.reached if t not in run.empty}.union(
+        history.reached, *(run.taken for run in ended)
+    )
     rows = [row for number in sorted(recording.rows) for row in recording.rows[number]]
     held = {row.tensor for row in rows}
     trained = _trained(recording)
