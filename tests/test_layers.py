@@ -1,6 +1,7 @@
 """The one-way flow: capture -> model -> rules -> views, read off the import statements."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,18 @@ def test_circles_are_found():
     apart = {f"{NAME}.x.one": {f"{NAME}.y.one"}, f"{NAME}.y.two": {f"{NAME}.x.two"}, f"{NAME}.y.one": set()}
     assert circles(apart) == set()
     assert circles(rooms_of(apart, 1)) == {frozenset({f"{NAME}.x", f"{NAME}.y"})}
+
+
+FRONT = PACKAGE.parent / "labextension" / "src"
+
+
+def test_no_modules_of_the_front_end_import_each_other():
+    """Of TypeScript either, types included."""
+    files = {path.with_suffix("").as_posix(): path for path in FRONT.rglob("*.ts")}
+    leads = {name: set() for name in files}
+    for name, path in files.items():
+        for link in re.findall(r"""(?:from|import)\s*\(?\s*["'](\.[^"']+)["']""", path.read_text(encoding="utf-8")):
+            target = (path.parent / link).resolve().as_posix()
+            leads[name] |= {target, f"{target}/index"} & set(files)
+    assert sum(map(len, leads.values())) > len(files)
+    assert circles(leads) == set()

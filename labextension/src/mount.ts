@@ -1,27 +1,14 @@
 /** A model of the kernel -> the widget in an element, both kept in step. */
 
-import type { AnyModel } from "@anywidget/types";
 import type { CreateGraphView } from "./model/graph_view";
 import { editsFrom } from "./state/edits";
 import { Kernel } from "./state/kernel";
 import { Prepared } from "./state/prepared";
 import { revealFrom } from "./state/reveal";
 import { seen } from "./state/sight";
+import type { Model } from "./state/widget_model";
 import { reason, refusal } from "./view/refusal";
 import { type Other, type Shell, shell } from "./view/shell";
-
-export interface Traits {
-  payload: string;
-  buffer: DataView;
-  other_payload: string;
-  other_buffer: DataView;
-  other_name: string;
-  selected: number[];
-  /** "In [3]" -> the notebook's id of that cell. */
-  cells: Record<string, string>;
-}
-
-export type Model = AnyModel<Traits & Record<string, unknown>>;
 
 export function mount(
   model: Model,

@@ -1,7 +1,8 @@
 /** The widget: what anywidget calls in JupyterLab, Notebook, VS Code, Colab and marimo. */
 
-import { type Model, mount } from "./mount";
+import { mount } from "./mount";
 import { Prepared } from "./state/prepared";
+import type { Model } from "./state/widget_model";
 import { createGraphView } from "./view/graph";
 
 /** One a model. Python is still writing the rest of the output when `initialize` begins. */

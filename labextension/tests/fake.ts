@@ -3,7 +3,8 @@
 import { vi } from "vitest";
 import type { CaptureGraph } from "../src/model/graph";
 import type { GraphView } from "../src/model/graph_view";
-import { type Model, mount } from "../src/mount";
+import { mount } from "../src/mount";
+import type { Model } from "../src/state/widget_model";
 import { type Name, payload } from "./fixtures";
 
 type Handler = (...args: unknown[]) => void;

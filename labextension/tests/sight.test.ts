@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import type { Model } from "../src/mount";
 import { seen } from "../src/state/sight";
+import type { Model } from "../src/state/widget_model";
 import { show } from "./fake";
 
 test("Python hears of the first view of a model and of the last, not of those between", () => {

@@ -1,6 +1,6 @@
 /** Questions to Python, each with one answer. */
 
-import type { Model } from "../mount";
+import type { Model } from "./widget_model";
 
 const PATIENCE = 15_000;
 type Waiting = {

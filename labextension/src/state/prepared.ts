@@ -4,7 +4,7 @@ import { treeOf } from "../layout";
 import { Capture } from "../model/capture";
 import { decode } from "../model/decode";
 import { graphOf } from "../model/graph_of";
-import type { Model } from "../mount";
+import type { Model } from "./widget_model";
 
 export class Prepared {
   private known = new Map<string, Capture>();

@@ -1,6 +1,6 @@
 /** Tells Python whether the page shows a model: what nobody sees is let go first when memory runs short. */
 
-import type { Model } from "../mount";
+import type { Model } from "./widget_model";
 
 /** Views of each model: its output, the panel, a tab. */
 const views = new WeakMap<Model, number>();

@@ -3,10 +3,9 @@
 import type { Work } from "../work";
 import { byCell } from "./order";
 import type { Hop, Rows } from "./rows";
+import { distance, wish } from "./spacing";
 import { straighten } from "./straighten";
 
-const ITEMS = 20;
-const POINTS = 12;
 const ROUNDS = 10;
 
 /** Middle of each cell. */
@@ -30,32 +29,12 @@ export function* placeCells(rows: Rows): Work<number[]> {
   return x.map(Math.round);
 }
 
-/** Least distance between the middles of two neighbours. */
-export function distance(left: number, right: number, rows: Rows): number {
-  const point = left >= rows.elements || right >= rows.elements;
-  const both = left >= rows.elements && right >= rows.elements;
-  const thin = rows.width[left] === 0 || rows.width[right] === 0;
-  const gap = both ? POINTS : point || thin ? POINTS + 2 : ITEMS;
-  return (rows.width[left]! + rows.width[right]!) / 2 + gap;
-}
-
 function pack(row: number[], rows: Rows, x: number[]): void {
   for (let at = 1; at < row.length; at++) {
     x[row[at]!] = x[row[at - 1]!]! + distance(row[at - 1]!, row[at]!, rows);
   }
   const shift = row.length > 0 ? x[row.at(-1)!]! / 2 : 0;
   for (const cell of row) x[cell] = x[cell]! - shift;
-}
-
-/** Where a wire would like this cell to be, so that it runs straight. */
-export function wish(hop: Hop, cell: number, x: number[]): number {
-  const [other, theirs, ours] =
-    hop.lower === cell
-      ? [hop.upper, hop.upperAt, hop.lowerAt]
-      : [hop.lower, hop.lowerAt, hop.upperAt];
-  // Two open boxes stand in one column, whatever their gates: a chain of them would become a staircase.
-  if (theirs !== null && ours !== null && theirs !== 0 && ours !== 0) return x[other]!;
-  return x[other]! + (theirs ?? 0) - (ours ?? 0);
 }
 
 /** Least squares under the row's order: pool neighbours that would overlap (PAV). */

@@ -1,7 +1,7 @@
 /** Small bends are ugly. */
 
-import { distance, wish } from "./place";
 import type { Hop, Rows } from "./rows";
+import { distance, wish } from "./spacing";
 
 /** Points of a trunk come to stand on one line where there is room, and so do boxes along the spine of the picture. */
 export function straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]): void {
