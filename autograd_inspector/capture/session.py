@@ -57,6 +57,7 @@ from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, Recur
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.undisturbed.warnings.showing import Warned
 from autograd_inspector.capture.vitals.collector import Vitals
+from autograd_inspector.capture.vitals.measuring import measure_in
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of, text_of
 from autograd_inspector.model.capture import Capture
@@ -120,7 +121,7 @@ class Session:
         self.modules.used = self.optimizers.modes.look
         self.modules.given = Fingerprints(self.recording).given
         if self.recording.vitals is not None:
-            self.recording.vitals.begin(self.modules.name_of, self.modules.label_of, self.recording.note)
+            measure_in(self.recording, self.modules, self.recording.vitals)
         self.folding: Folding | None = None
         self.failure = ""
         self._stopped = False

@@ -104,7 +104,9 @@ class ModuleVitals(Struct, frozen=True, omit_defaults=True):
 class MemoryVitals(Struct, frozen=True, omit_defaults=True):
     """Bytes at each step that is kept, each memory counted once; None: not measured.
 
-    ``peak``: the most that torch had allocated on the devices since the step before ended, of CUDA devices only.
+    ``peak``: the most that was alive since the step before ended, on the accelerators where the program uses any, else
+    on the host; ``peak_op``: what ran then, such as "linear in blocks.3" or "backward of linear in blocks.3", "" where
+    that is not known; ``peak_site``: its line, in the capture, -1 unknown.
     """
 
     parameters: tuple[int | None, ...] = ()
@@ -112,6 +114,8 @@ class MemoryVitals(Struct, frozen=True, omit_defaults=True):
     state: tuple[int | None, ...] = ()
     saved: tuple[int | None, ...] = ()
     peak: tuple[int | None, ...] = ()
+    peak_op: tuple[str, ...] = ()
+    peak_site: tuple[int, ...] = ()
 
 
 class LossScale(Struct, frozen=True, omit_defaults=True):
@@ -124,7 +128,7 @@ class LossScale(Struct, frozen=True, omit_defaults=True):
 
 _PARAMETER = ("gradient", "entry", "zeros", "weight", "update")
 _MODULE = ("mean", "deviation", "zeros", "saturated", "dead")
-_MEMORY = ("parameters", "gradients", "state", "saved", "peak")
+_MEMORY = ("parameters", "gradients", "state", "saved", "peak", "peak_op")
 
 
 class Vitals(Struct, frozen=True, omit_defaults=True):
@@ -163,7 +167,7 @@ class Vitals(Struct, frozen=True, omit_defaults=True):
         if of == "memory":
             for place, step in enumerate(self.steps):
                 columns = {name: getattr(self.memory, name) for name in _MEMORY}
-                yield {"step": step, **{name: column[place] for name, column in columns.items()}}
+                yield {"step": step, **{name: column[place] if column else None for name, column in columns.items()}}
             return
         rows: tuple[Any, ...] = self.parameters if of == "parameters" else self.modules
         key, figures = ("parameter", _PARAMETER) if of == "parameters" else ("module", _MODULE)

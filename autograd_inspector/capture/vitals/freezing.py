@@ -29,6 +29,8 @@ def frozen(collector: Collector, tensors: Sequence[TensorRecord] = ()) -> Vitals
             tuple(memory.state),
             tuple(collector.saved.get(step) for step in collector.kept.numbers),
             tuple(memory.peak),
+            tuple(place.what for place in memory.places),
+            tuple(place.site for place in memory.places),
         ),
         LossScale(tuple(scales.kept.numbers), tuple(scales.values), scales.skipped),
     )

@@ -41,6 +41,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, take_off
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.capture.undisturbed.recursion import FOR_ENGINE, RecursionLimit
+from autograd_inspector.capture.vitals.measuring import watch_memory
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.graphs import graph_below
@@ -190,8 +191,11 @@ class Engine:
             self._reductions.began(number, walk.leaves)
         if head.truncated and accumulate and not wanted:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
-        if recording.values is not None:
+        if recording.values is not None or recording.vitals is not None:
             self._hooks[number] = NodeHooks(self._guard)
+        if recording.vitals is not None:
+            watch_memory(recording, recording.vitals, walk.live, self._hooks[number])
+        if recording.values is not None:
             seeds = _seeds(outputs, args[0] if args else (), head.roots)
             nodes = recording.recorded.nodes
             recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number])
