@@ -50,7 +50,9 @@ class ParameterVitals(Struct, frozen=True, omit_defaults=True):
 
     Norms are 2-norms, added up in float32 at least. ``gradient``: norm of the gradient that the step was given;
     ``entry``: that gradient's largest magnitude; ``zeros``: share of its entries that are exactly 0; ``weight``: norm
-    of the parameter before the step; ``update``: norm of what the step changed, over that of the parameter before.
+    of the parameter before the step; ``update``: norm of what the step changed, over that of the parameter before;
+    ``cosine``: cosine similarity of the gradient and that of the step measured before, over some entries in which
+    neither is 0; of weights with two dimensions at least.
     """
 
     name: str
@@ -62,6 +64,7 @@ class ParameterVitals(Struct, frozen=True, omit_defaults=True):
     zeros: Figure = Figure()
     weight: Figure = Figure()
     update: Figure = Figure()
+    cosine: Figure = Figure()
     nonfinite: int = 0
     """Steps in which the gradient held a NaN or an infinity."""
     first_nonfinite: int = -1
@@ -126,7 +129,7 @@ class LossScale(Struct, frozen=True, omit_defaults=True):
     skipped: int = 0
 
 
-_PARAMETER = ("gradient", "entry", "zeros", "weight", "update")
+_PARAMETER = ("gradient", "entry", "zeros", "weight", "update", "cosine")
 _MODULE = ("mean", "deviation", "zeros", "saturated", "dead")
 _MEMORY = ("parameters", "gradients", "state", "saved", "peak", "peak_op")
 

@@ -1,7 +1,7 @@
 """Bytes of the memory that is alive, and the op at which there was the most: counted from the storages that were met.
 
-A storage counts from the moment at which it is first seen (an op returned it, a graph saved it, a node of backward passed
-it on) until it is freed. What a kernel allocates and frees within one op is not seen.
+A storage counts from the moment at which it is first seen (an op returned it, a graph saved it, a node of backward
+passed it on) until it is freed. What a kernel allocates and frees within one op is not seen.
 """
 
 from __future__ import annotations

@@ -168,6 +168,7 @@ class Vitals:
             self._present = step
             self.memory.open()
         self._of_present += self._open
+        self.weights.stepped()
         if held is not None:
             self.memory.stepped(held())
         self.memory.reached()

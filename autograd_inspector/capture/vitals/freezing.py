@@ -40,7 +40,7 @@ def _parameters(collector: Collector) -> list[ParameterVitals]:
     weights = collector.weights
     found = []
     for number, row in enumerate(weights.rows):
-        gradient, entry, zeros, weight, update = weights.table.figures(number)
+        gradient, entry, zeros, weight, update, cosine = weights.table.figures(number)
         found.append(
             ParameterVitals(
                 name=row.name,
@@ -51,6 +51,7 @@ def _parameters(collector: Collector) -> list[ParameterVitals]:
                 zeros=zeros,
                 weight=weight,
                 update=update,
+                cosine=cosine,
                 nonfinite=row.nonfinite,
                 first_nonfinite=row.first_nonfinite,
                 part=row.part,

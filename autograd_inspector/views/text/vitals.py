@@ -20,6 +20,8 @@ _ROWS = 10
 _SAVINGS = 3
 _WIDTH = 32
 _GAP = 2
+_COSINE = "cosine"
+"""Near 1 as well as near 0 it is what many layers have: that tells nothing without the layers around."""
 _ZERO, _BAD, _NOTHING = "_", "!", " "
 
 
@@ -31,7 +33,7 @@ def vitals_section(report: ReportData) -> Iterator[RenderableType]:
         return
     ranked = sorted(
         ((telling(row, quantity), -number, quantity, row) for number, quantity in enumerate(quantities)
-         for row in quantity.rows),
+         for row in quantity.rows if quantity.key != _COSINE),
         key=lambda entry: entry[:2],
         reverse=True,
     )  # fmt: skip
