@@ -70,6 +70,8 @@ class ParameterVitals(Struct, frozen=True, omit_defaults=True):
     first_nonfinite: int = -1
     part: bool = False
     """It is a DTensor: the figures are those of this rank's part."""
+    held: int = 0
+    """Entries of it on this rank."""
 
 
 class ModuleVitals(Struct, frozen=True, omit_defaults=True):

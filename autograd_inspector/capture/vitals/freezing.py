@@ -55,6 +55,7 @@ def _parameters(collector: Collector) -> list[ParameterVitals]:
                 nonfinite=row.nonfinite,
                 first_nonfinite=row.first_nonfinite,
                 part=row.part,
+                held=row.held,
             )
         )
     return found

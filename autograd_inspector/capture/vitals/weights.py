@@ -42,6 +42,8 @@ class Row:
     part: bool
     matrix: bool
     """It has two dimensions at least."""
+    held: int = 0
+    """Entries on this rank."""
     nonfinite: int = 0
     first_nonfinite: int = -1
 
@@ -83,6 +85,7 @@ class Weights:
             weights = None if values is None else plain(parameter)
             if values is not None and weights is not None and values.numel() and is_continuous(values.dtype):
                 found.append((self._row(tensor, parameter), values, weights))
+                self.rows[found[-1][0]].held = weights.numel()
         if found:
             yield from straight_to_kernels(self._measured, found)
 
