@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -138,7 +138,7 @@ def _module(rows: list[ModuleVitals], steps: tuple[int, ...]) -> ModuleVitals:
 
 
 def _sum(memory: Sequence[MemoryVitals]) -> MemoryVitals:
-    columns: dict[str, tuple[int | None, ...]] = {}
+    columns: dict[str, Any] = {}
     for name in _BYTES:
         of_ranks = [column for one in memory if (column := getattr(one, name))]
         lines = zip(*of_ranks, strict=True)

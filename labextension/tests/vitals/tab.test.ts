@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import type { Context } from "../../src/view/context";
 import { checkpoints } from "../../src/view/vitals/checkpoints";
 import { HeatMap } from "../../src/view/vitals/heat_map";
 import { lossScale } from "../../src/view/vitals/loss_scale";
@@ -122,8 +123,21 @@ test("a single step is shown as bars, without an axis", () => {
   expect(panel.querySelector(".agi-axis")).toBeNull();
 });
 
+const CONTEXT = { capture: capture("vitals"), reveal: null } as unknown as Context;
+
+test("what set the peak of the step that is read is named, with its line", () => {
+  const fake = show("vitals");
+  const rows = fake.tab("Vitals").querySelector(".agi-vital-rows")!;
+  press(rows, "Home");
+  expect(fake.text(".agi-peak-op")[0]).toMatch(/^peak set by AdamW\.step programs\.py:\d+$/);
+  press(rows, "ArrowRight");
+  expect(fake.text(".agi-peak-op")[0]).toMatch(
+    /^peak set by backward of linear in net\.2 programs\.py:\d+$/,
+  );
+});
+
 test("memory is stacked, with the bytes of the step that is read", () => {
-  const { host, at } = memory({
+  const { host, at } = memory(CONTEXT, {
     ...capture("vitals").data.vitals!,
     steps: [1, 2],
     memory: [
@@ -142,7 +156,7 @@ test("memory is stacked, with the bytes of the step that is read", () => {
     "M0 48v-16h1v16z",
   );
   expect(host.querySelector(".agi-peak")!.getAttribute("d")).toBe("M0 0h1M1 32h1");
-  expect(memory({ ...capture("vitals").data.vitals!, memory: [] })).toBeNull();
+  expect(memory(CONTEXT, { ...capture("vitals").data.vitals!, memory: [] })).toBeNull();
 });
 
 test("the loss scale is drawn over its updates, and its falls are counted", () => {

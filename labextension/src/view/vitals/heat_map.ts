@@ -60,7 +60,7 @@ export class HeatMap {
     const [from, to] = this.columns;
     this.column = Math.min(Math.max(this.column, from), to);
     this.scale = scaleOf(this.quantity);
-    this.shown = ordered(this.quantity.rows, this.order, this.text, this.columns);
+    this.shown = ordered(this.quantity, this.order, this.text, this.columns);
     const same = this.shown.findIndex((n) => this.quantity.rows[n]!.label === row?.label);
     this.place = change.order ? 0 : Math.max(same, 0);
     this.axis.show(this.columns);

@@ -14,7 +14,7 @@ import { vitalsTools } from "./tools";
 /** Nothing where no vitals were collected. */
 export function vitals(context: Context, found: Vitals): HTMLElement {
   const first = found.quantities[0];
-  const bytes = memory(found);
+  const bytes = memory(context, found);
   const below = [
     bytes?.host,
     lossScale(found),
