@@ -16,8 +16,8 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.rank_summary import RankSummary
-from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.ranked_vitals import RankedVitals
+from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
 from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.rules import findings_across

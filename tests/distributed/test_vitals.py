@@ -73,7 +73,7 @@ def test_a_part_is_measured_on_its_rank(tmp_path):
 
 
 def test_gather_puts_parts_together(tmp_path):
-    """All ranks get the figures of whole parameters, the batches of all, each rank's memory; JSON and text have them."""
+    """Every rank gets the figures of whole parameters, pooled batches, each rank's memory, also as JSON and text."""
     body = """
     merged = report.gather()
     tell([merged.to_json(), wholes, [list(m.mean.values) for m in report.vitals.modules],

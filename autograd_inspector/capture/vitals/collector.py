@@ -13,9 +13,9 @@ from torch import Tensor, is_grad_enabled
 
 from autograd_inspector.capture.torch_private.modes import is_tracing
 from autograd_inspector.capture.vitals.activations import Activations, Key
+from autograd_inspector.capture.vitals.allocations import Peak
 from autograd_inspector.capture.vitals.functions import MODULES
 from autograd_inspector.capture.vitals.kept_steps import KeptSteps
-from autograd_inspector.capture.vitals.allocations import Peak
 from autograd_inspector.capture.vitals.memory import Bytes, Memory, Place
 from autograd_inspector.capture.vitals.scales import Scales
 from autograd_inspector.capture.vitals.transfer import Reading, brought, on_host

@@ -101,6 +101,14 @@ test("Enter and a click show the module in the graph", () => {
   expect(fake.view.select!.mock.lastCall![0]).not.toEqual(chosen);
 });
 
+test("the line of the row that is read stands beside its value", () => {
+  const fake = show("vitals");
+  const rows = fake.tab("Vitals").querySelector(".agi-vital-rows")!;
+  expect(fake.text(".agi-readout-line")[0]).toMatch(/^programs\.py:\d+$/);
+  press(rows, "ArrowDown");
+  expect(fake.text(".agi-readout-line")[0]).toMatch(/^programs\.py:\d+$/);
+});
+
 test("a part of the steps is chosen by typing, and all of them again by a button", () => {
   const fake = show("vitals");
   const panel = fake.tab("Vitals");
@@ -167,7 +175,7 @@ test("the loss scale is drawn over its updates, and its falls are counted", () =
 
 test("the picture that is exported has the rows in sight, their cells and the legend", () => {
   const vitals = capture("vitals").data.vitals!;
-  const events = { choose: vi.fn(), moved: vi.fn(), said: vi.fn() };
+  const events = { choose: vi.fn(), line: () => null, moved: vi.fn(), said: vi.fn() };
   const map = new HeatMap(vitals, vitals.quantities[0]!, events);
   map.show({ text: "net.4", columns: [2, 11] });
   const drawn = new DOMParser().parseFromString(picture(map), "image/svg+xml");

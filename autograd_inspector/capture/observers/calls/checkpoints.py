@@ -21,7 +21,7 @@ _OPTION = "preserve_rng_state"
 
 
 class Checkpoints:
-    """In ``checkpoint()``: notes the tensors given to it, and once each line that drops the random generators' state."""
+    """In ``checkpoint()``: notes the tensors given to it, and once each line that drops the generators' state."""
 
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
