@@ -12,8 +12,8 @@ from autograd_inspector.model.vitals import Kind, MemoryVitals, Vitals
 class RankedVitals(Struct, frozen=True, omit_defaults=True):
     """``whole``: of all ``ranks``, over the steps that each of them has kept; ``memory`` has an entry for each rank.
 
-    In ``whole`` a sharded parameter is whole: norms are those of all its parts. Of replicas it has the largest figure of
-    any rank; they are the same where gradients are averaged. What a module returned is that of all ranks' batches
+    In ``whole`` a sharded parameter is whole: norms are those of all its parts. Of replicas it has the largest figure
+    of any rank; they are the same where gradients are averaged. What a module returned is that of all ranks' batches
     together; ``dead`` and ``never`` are the fewest of any rank, since a unit that one rank sees active is not dead.
     Least and largest are of the steps that are kept. The memory in ``whole`` is that of all ranks.
     """
