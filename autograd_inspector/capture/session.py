@@ -35,6 +35,7 @@ from autograd_inspector.capture.observers.distributed.fingerprints import Finger
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
 from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
+from autograd_inspector.capture.observers.measuring import measure_in
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
@@ -57,7 +58,6 @@ from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, Recur
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.undisturbed.warnings.showing import Warned
 from autograd_inspector.capture.vitals.collector import Vitals
-from autograd_inspector.capture.vitals.measuring import measure_in
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of, text_of
 from autograd_inspector.model.capture import Capture

@@ -73,6 +73,11 @@ class ParameterVitals(Struct, frozen=True, omit_defaults=True):
     held: int = 0
     """Entries of it on this rank."""
 
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name
+
 
 class ModuleVitals(Struct, frozen=True, omit_defaults=True):
     """What a module returned, or an activation function made in it, in the first call of each training step.

@@ -42,7 +42,7 @@ def _at(vitals: Vitals, steps: tuple[int, ...]) -> Vitals:
     places = [vitals.steps.index(step) for step in steps]
 
     def figure(one: Figure) -> Figure:
-        return Figure(tuple(one.values[place] for place in places) if one.values else ())
+        return Figure(_picked(one.values, places))
 
     def row(one: Row) -> Row:
         figures = {name: figure(value) for name in one.__struct_fields__ if type(value := getattr(one, name)) is Figure}
@@ -50,7 +50,7 @@ def _at(vitals: Vitals, steps: tuple[int, ...]) -> Vitals:
 
     memory = vitals.memory
     columns = {name: getattr(memory, name) for name in (*_BYTES, "peak_op")}
-    cut = {name: tuple(column[place] for place in places) if column else () for name, column in columns.items()}
+    cut = {name: _picked(column, places) for name, column in columns.items()}
     return replace(
         vitals,
         steps=steps,
@@ -60,13 +60,18 @@ def _at(vitals: Vitals, steps: tuple[int, ...]) -> Vitals:
     )
 
 
+def _picked(column: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+    """() where it has not so many, as in a file that was damaged."""
+    return tuple(column[place] for place in places) if len(column) > max(places) else ()
+
+
 def _together(by_rank: Iterable[Sequence[Row]]) -> list[list[Row]]:
     """Rows that are of one thing, in the order in which the ranks have them."""
     found: dict[tuple[str, int], list[Row]] = {}
     for rows in by_rank:
         times: dict[str, int] = {}
         for row in rows:
-            name = row.name if isinstance(row, ParameterVitals) else row.label
+            name = row.label
             times[name] = times.get(name, 0) + 1
             found.setdefault((name, times[name]), []).append(row)
     return list(found.values())

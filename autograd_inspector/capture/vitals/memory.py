@@ -49,7 +49,7 @@ class Memory:
         self.allocations.running, self.place_of = running, place_of
         self.allocations.begin()
         self._reported = _allocated()
-        self.places = [place._replace(site=-1) for place in self.places]
+        self.places = [Place(place.what) for place in self.places]
 
     def open(self) -> None:
         """A training step that was not seen before has stepped its first optimizer, or run its backward."""

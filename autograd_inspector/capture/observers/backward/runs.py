@@ -20,6 +20,7 @@ from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
+from autograd_inspector.capture.observers.measuring import watch_memory
 from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Walked
@@ -41,7 +42,6 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, take_off
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.capture.undisturbed.recursion import FOR_ENGINE, RecursionLimit
-from autograd_inspector.capture.vitals.measuring import watch_memory
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.graphs import graph_below
