@@ -11,12 +11,15 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.summary import summarized
+from autograd_inspector.analysis.ranks.vitals import merged_vitals
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranked_vitals import RankedVitals
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
+from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.rules import findings_across
 from autograd_inspector.views.archive import decode, encode
 from autograd_inspector.views.whole import write_whole
@@ -35,21 +38,26 @@ class RankPart(Struct, frozen=True):
     error: str = ""
     schema: int = SCHEMA
     summary: RankSummary = RankSummary()
+    vitals: Vitals = Vitals()
 
 
 class RanksReport(Struct, frozen=True):
-    """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them."""
+    """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them.
+
+    ``vitals``: the statistics over the steps, of all ranks together.
+    """
 
     placement: RankedPlacement
     findings: tuple[RankedFinding, ...] = ()
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
+    vitals: RankedVitals = RankedVitals()
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
         from autograd_inspector.views.text.ranks import ranks_text
 
-        return ranks_text(self.placement, self.findings, self.notes, width=width, color=color)
+        return ranks_text(self.placement, self.findings, self.notes, self.vitals, width=width, color=color)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Everything as one static HTML page, also written to ``path``."""
@@ -90,7 +98,7 @@ class RanksReport(Struct, frozen=True):
 def part_of(report: ReportData) -> RankPart:
     """What a report tells the other ranks."""
     error = report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST]
-    return RankPart(report.placement, report.findings, error, summary=summarized(report.capture))
+    return RankPart(report.placement, report.findings, error, summary=summarized(report.capture), vitals=report.vitals)
 
 
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
@@ -110,7 +118,8 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     across, failed = findings_across(summaries, placement)
     own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
     ordered = sorted((*across, *own), key=lambda each: SEVERITIES.index(each.finding.severity))
-    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed))
+    vitals = merged_vitals({rank: part.vitals for rank, part in parts.items() if part is not None})
+    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed), vitals=vitals)
 
 
 def _fault(part: RankPart) -> str:

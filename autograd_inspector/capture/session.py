@@ -35,6 +35,7 @@ from autograd_inspector.capture.observers.distributed.fingerprints import Finger
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
 from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
+from autograd_inspector.capture.observers.measuring import measure_in
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
@@ -120,7 +121,7 @@ class Session:
         self.modules.used = self.optimizers.modes.look
         self.modules.given = Fingerprints(self.recording).given
         if self.recording.vitals is not None:
-            self.recording.vitals.begin(self.modules.name_of, self.modules.label_of, self.recording.note)
+            measure_in(self.recording, self.modules, self.recording.vitals)
         self.folding: Folding | None = None
         self.failure = ""
         self._stopped = False

@@ -50,7 +50,9 @@ class ParameterVitals(Struct, frozen=True, omit_defaults=True):
 
     Norms are 2-norms, added up in float32 at least. ``gradient``: norm of the gradient that the step was given;
     ``entry``: that gradient's largest magnitude; ``zeros``: share of its entries that are exactly 0; ``weight``: norm
-    of the parameter before the step; ``update``: norm of what the step changed, over that of the parameter before.
+    of the parameter before the step; ``update``: norm of what the step changed, over that of the parameter before;
+    ``cosine``: cosine similarity of the gradient and that of the step measured before, over some entries in which
+    neither is 0; of weights with two dimensions at least.
     """
 
     name: str
@@ -62,11 +64,19 @@ class ParameterVitals(Struct, frozen=True, omit_defaults=True):
     zeros: Figure = Figure()
     weight: Figure = Figure()
     update: Figure = Figure()
+    cosine: Figure = Figure()
     nonfinite: int = 0
     """Steps in which the gradient held a NaN or an infinity."""
     first_nonfinite: int = -1
     part: bool = False
     """It is a DTensor: the figures are those of this rank's part."""
+    held: int = 0
+    """Entries of it on this rank."""
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name
 
 
 class ModuleVitals(Struct, frozen=True, omit_defaults=True):
@@ -104,7 +114,9 @@ class ModuleVitals(Struct, frozen=True, omit_defaults=True):
 class MemoryVitals(Struct, frozen=True, omit_defaults=True):
     """Bytes at each step that is kept, each memory counted once; None: not measured.
 
-    ``peak``: the most that torch had allocated on the devices since the step before ended, of CUDA devices only.
+    ``peak``: the most that was alive since the step before ended, on the accelerators where the program uses any, else
+    on the host; ``peak_op``: what ran then, such as "linear in blocks.3" or "backward of linear in blocks.3", "" where
+    that is not known; ``peak_site``: its line, in the capture, -1 unknown.
     """
 
     parameters: tuple[int | None, ...] = ()
@@ -112,6 +124,8 @@ class MemoryVitals(Struct, frozen=True, omit_defaults=True):
     state: tuple[int | None, ...] = ()
     saved: tuple[int | None, ...] = ()
     peak: tuple[int | None, ...] = ()
+    peak_op: tuple[str, ...] = ()
+    peak_site: tuple[int, ...] = ()
 
 
 class LossScale(Struct, frozen=True, omit_defaults=True):
@@ -122,9 +136,9 @@ class LossScale(Struct, frozen=True, omit_defaults=True):
     skipped: int = 0
 
 
-_PARAMETER = ("gradient", "entry", "zeros", "weight", "update")
+_PARAMETER = ("gradient", "entry", "zeros", "weight", "update", "cosine")
 _MODULE = ("mean", "deviation", "zeros", "saturated", "dead")
-_MEMORY = ("parameters", "gradients", "state", "saved", "peak")
+_MEMORY = ("parameters", "gradients", "state", "saved", "peak", "peak_op")
 
 
 class Vitals(Struct, frozen=True, omit_defaults=True):
@@ -163,7 +177,7 @@ class Vitals(Struct, frozen=True, omit_defaults=True):
         if of == "memory":
             for place, step in enumerate(self.steps):
                 columns = {name: getattr(self.memory, name) for name in _MEMORY}
-                yield {"step": step, **{name: column[place] for name, column in columns.items()}}
+                yield {"step": step, **{name: column[place] if column else None for name, column in columns.items()}}
             return
         rows: tuple[Any, ...] = self.parameters if of == "parameters" else self.modules
         key, figures = ("parameter", _PARAMETER) if of == "parameters" else ("module", _MODULE)

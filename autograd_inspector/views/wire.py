@@ -361,10 +361,15 @@ class Quantity(Struct, frozen=True):
 
 
 class MemoryLine(Struct, frozen=True):
-    """Bytes of one kind in each step that is kept; null: not measured."""
+    """Bytes of one kind in each step that is kept; null: not measured.
+
+    Of the peak: ``ops``, what ran then, "" unknown, and ``sites``, where, -1 unknown.
+    """
 
     label: str
     values: tuple[int | None, ...]
+    ops: tuple[str, ...] = ()
+    sites: tuple[int, ...] = ()
 
 
 class CheckpointSaving(Struct, frozen=True):

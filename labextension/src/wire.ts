@@ -317,10 +317,12 @@ export interface Quantity {
   rows: VitalsRow[];
 }
 
-/** Bytes of one kind in each step that is kept; null: not measured. */
+/** Bytes of one kind in each step that is kept; null: not measured. Of the peak: `ops`, what ran then, "" unknown, and `sites`, where, -1 unknown. */
 export interface MemoryLine {
   label: string;
   values: (number | null)[];
+  ops?: string[];
+  sites?: number[];
 }
 
 /** Bytes for backward with checkpoints around these modules, named together: `held` and at most `peak`. `before`: without them. `ops`: how many torch calls would run twice. */

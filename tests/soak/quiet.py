@@ -26,12 +26,12 @@ def stepped(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
     optimizer.step()
 
 
-def assert_quiet(program: Callable[[], Any]) -> None:
+def assert_quiet(program: Callable[[], Any], *, values: bool = False) -> None:
     """The program ends well, and the report has no error, no warning and no rule that failed."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with autograd_inspector.inspect() as inspection:
+        with autograd_inspector.inspect(values=values) as inspection:
             program()
     report = inspection.report
     loud = [f for f in report.findings if f.severity != "info"]

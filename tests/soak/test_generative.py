@@ -78,7 +78,8 @@ LOOPS = [
 ]
 
 
+@pytest.mark.parametrize("values", [False, True], ids=["structure", "values"])
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
-def test_loop(loop):
+def test_loop(loop, values):
     """A healthy training loop raises no alarm."""
-    assert_quiet(loop)
+    assert_quiet(loop, values=values)

@@ -260,6 +260,137 @@ def gate() -> Step:
     return step
 
 
+def gated_recurrence() -> Step:
+    net = nn.ModuleDict({"gru": nn.GRU(4, 24, 2), "head": nn.Linear(24, 1)})
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+
+    def step() -> None:
+        x = torch.randn(16, 8, 4).cumsum(0) * 0.3
+        optimizer.zero_grad()
+        F.mse_loss(net["head"](net["gru"](x)[0][:-1]), x[1:, :, :1]).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def warmed_up_transformer() -> Step:
+    """Post-norm, as in the paper, with the warm-up that it needs."""
+    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True)
+    net = nn.ModuleDict(
+        {"embed": nn.Embedding(20, 16), "body": nn.TransformerEncoder(layer, 4), "head": nn.Linear(16, 20)}
+    )
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.98))
+
+    def rate(step: int) -> float:
+        return min((step + 1) / 40, ((step + 1) / 40) ** -0.5)
+
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+
+    def step() -> None:
+        words = torch.randint(0, 20, (8, 12))
+        optimizer.zero_grad()
+        F.cross_entropy(net["head"](net["body"](net["embed"](words))).flatten(0, 1), words.flip(1).flatten()).backward()
+        optimizer.step()
+        schedule.step()
+
+    return step
+
+
+def wasserstein() -> Step:
+    """With a gradient penalty, and five steps of the critic to one of the generator."""
+    generator = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 2))
+    critic = nn.Sequential(nn.Linear(2, 32), nn.LeakyReLU(0.2), nn.Linear(32, 1))
+    one, other = (torch.optim.Adam(net.parameters(), lr=1e-4, betas=(0.0, 0.9)) for net in (generator, critic))
+
+    def step() -> None:
+        for _ in range(5):
+            real, fake = torch.randn(16, 2) * 0.5 + 2, generator(torch.randn(16, 8)).detach()
+            mixed = torch.lerp(real, fake, torch.rand(16, 1)).requires_grad_()
+            [slope] = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+            other.zero_grad()
+            (critic(fake).mean() - critic(real).mean() + 10 * (slope.norm(dim=1) - 1).pow(2).mean()).backward()
+            other.step()
+        one.zero_grad()
+        (-critic(generator(torch.randn(16, 8))).mean()).backward()
+        one.step()
+
+    return step
+
+
+def denoiser() -> Step:
+    """A small U-Net that predicts the noise of a diffusion step."""
+    down, up = nn.Conv2d(1, 8, 3, 2, 1), nn.ConvTranspose2d(16, 8, 4, 2, 1)
+    middle, last = nn.Conv2d(8, 8, 3, 1, 1), nn.Conv2d(9, 1, 3, 1, 1)
+    net = nn.ModuleList([down, up, middle, last, nn.GroupNorm(2, 8), nn.GroupNorm(2, 8)])
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+
+    def step() -> None:
+        clean = torch.zeros(8, 1, 16, 16)
+        clean[:, :, 4:12, 4:12] = torch.rand(8, 1, 1, 1)
+        noise, level = torch.randn_like(clean), torch.rand(8, 1, 1, 1)
+        x = (1 - level).sqrt() * clean + level.sqrt() * noise
+        low = F.silu(net[4](down(x)))
+        out = last(torch.cat([F.silu(net[5](up(torch.cat([low, F.silu(middle(low))], 1)))), x], 1))
+        optimizer.zero_grad()
+        F.mse_loss(out, noise).backward()
+        optimizer.step()
+
+    return step
+
+
+def deep_q_learning() -> Step:
+    """With a target network that follows slowly."""
+
+    def network() -> nn.Module:
+        return nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
+
+    net, target = network(), network()
+    target.load_state_dict(net.state_dict())
+    optimizer = torch.optim.Adam(net.parameters(), lr=5e-4)
+
+    def step() -> None:
+        state, action = torch.randn(64, 4), torch.randint(0, 2, (64, 1))
+        reward = (action == (state[:, :1] > 0)).float()
+        with torch.no_grad():
+            wanted = reward + 0.9 * target(state + 0.1 * torch.randn(64, 4)).max(1, keepdim=True).values
+        optimizer.zero_grad()
+        F.smooth_l1_loss(net(state).gather(1, action), wanted).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 10.0)
+        optimizer.step()
+        with torch.no_grad():
+            for slow, fast in zip(target.parameters(), net.parameters(), strict=True):
+                slow.lerp_(fast, 0.01)
+
+    return step
+
+
+def proximal_policy() -> Step:
+    """PPO: four updates on the actions of the policy before."""
+    net = nn.ModuleDict({"body": nn.Linear(4, 32), "actor": nn.Linear(32, 2), "critic": nn.Linear(32, 1)})
+    nn.init.orthogonal_(net["actor"].weight, 0.01)
+    optimizer = torch.optim.Adam(net.parameters(), lr=3e-4)
+
+    def step() -> None:
+        state = torch.randn(64, 4)
+        with torch.no_grad():
+            old = torch.distributions.Categorical(logits=net["actor"](net["body"](state).tanh()))
+        action = old.sample()
+        reward = (action == (state[:, 0] > 0)).float()
+        for _ in range(4):
+            hidden = net["body"](state).tanh()
+            now, value = torch.distributions.Categorical(logits=net["actor"](hidden)), net["critic"](hidden)[:, 0]
+            ratio = (now.log_prob(action) - old.log_prob(action)).exp()
+            advantage = reward - value.detach()
+            gain = torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+            optimizer.zero_grad()
+            (F.mse_loss(value, reward) / 2 - gain - 0.01 * now.entropy().mean()).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimizer.step()
+
+    return step
+
+
 PROGRAMS = (
     gpt2,
     llama,
@@ -275,4 +406,10 @@ PROGRAMS = (
     actor_critic,
     autoencoder,
     gate,
+    gated_recurrence,
+    warmed_up_transformer,
+    wasserstein,
+    denoiser,
+    deep_q_learning,
+    proximal_policy,
 )

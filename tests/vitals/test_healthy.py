@@ -9,7 +9,7 @@ import autograd_inspector
 
 from . import healthy
 
-SLOW = {"gpt2", "llama", "t5", "bert", "resnet", "vision_transformer", "dcgan"}
+SLOW = {"gpt2", "llama", "t5", "bert", "resnet", "vision_transformer", "dcgan", "denoiser"}
 CASES = [
     (program, steps)
     for program in healthy.PROGRAMS
@@ -20,7 +20,7 @@ CASES = [
 
 @pytest.mark.parametrize(("program", "steps"), CASES, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_no_finding(program, steps):
-    """No rule warns of anything, with values read in every step."""
+    """No rule warns of anything, with values read in every step, and none that reads vitals says anything."""
     torch.manual_seed(1)
     step = program()
     with autograd_inspector.inspect(values=True) as inspection:
@@ -28,5 +28,5 @@ def test_no_finding(program, steps):
             step()
     report = inspection.report
     assert report.vitals.seen >= steps
-    warned = [finding for finding in report.findings if finding.severity != "info"]
+    warned = [finding for finding in report.findings if finding.severity != "info" or finding.rule.startswith("AG7")]
     assert [(finding.rule, finding.message) for finding in warned] == []

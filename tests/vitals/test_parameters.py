@@ -183,3 +183,76 @@ def test_the_scaler_of_mixed_precision():
     scale = vitals(program).scale
     assert scale.values == (8.0, 16.0, 8.0, 8.0)
     assert (scale.updates, scale.skipped) == ((1, 2, 3, 4), 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64])
+def test_the_angle_between_two_gradients(dtype):
+    """Their cosine, over the entries that neither has at 0; none in the first step, for a bias, or of a few entries."""
+    torch.manual_seed(0)
+    weight, bias, small = (
+        nn.Parameter(torch.zeros(16, 32, dtype=dtype)),
+        nn.Parameter(torch.zeros(300)),
+        nn.Linear(2, 2),
+    )
+    model = nn.ParameterDict({"w": weight, "b": bias, "s": small.weight})
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    scale = 1e-3 if dtype == torch.float16 else 1e-25  # Of the square of such a float32 nothing is left.
+    common = torch.randn(16, 32)
+    given = [((common + torch.randn(16, 32)) * scale).to(dtype) * (torch.rand(16, 32) > 0.3) for _ in range(3)]
+
+    def program():
+        for gradient in given:
+            sum(p.detach().abs().sum() for p in model.values())
+            weight.grad, bias.grad = gradient.clone(), torch.ones(300)
+            small.weight.grad = torch.ones(2, 2)
+            optimizer.step()
+
+    def cosine(one, other):
+        one, other = ((torch.view_as_real(t) if t.is_complex() else t).double().flatten() / scale for t in (one, other))
+        both = (one != 0) & (other != 0)
+        return torch.nn.functional.cosine_similarity(one[both], other[both], dim=0).item()
+
+    found = vitals(program)
+    first, *rest = row(found, "w").cosine.values
+    assert first is None
+    expected = [cosine(given[0], given[1]), cosine(given[1], given[2])]
+    # A complex weight has twice as many numbers, of which every second is met.
+    assert rest == pytest.approx(expected, abs=0.15 if dtype.is_complex else 2e-3)
+    assert row(found, "b").cosine.values == row(found, "s").cosine.values == ()
+
+
+def test_a_sparse_gradient_by_hand():
+    """In float64: norm, largest entry and zeros of what it holds, rows that came twice added up; the whole weight."""
+    torch.manual_seed(0)
+    table = nn.Embedding(50, 4, sparse=True)
+    optimizer = torch.optim.SGD(table.parameters(), lr=0.5)
+    factor = torch.randn(3, 4) * torch.tensor([1.0, 0.0, 1.0, 1.0])
+    before = table.weight.detach().double()
+
+    def program():
+        (table(torch.tensor([1, 1, 7])) * factor).sum().backward()
+        optimizer.step()
+
+    found = row(vitals(program), "weight")
+    gradient = torch.stack([factor[0].double() + factor[1].double(), factor[2].double()])
+    close(found.gradient, [gradient.norm().item()])
+    close(found.entry, [gradient.abs().max().item()])
+    close(found.zeros, [0.25])
+    close(found.weight, [before.norm().item()])
+    close(found.update, [(0.5 * gradient.norm() / before.norm()).item()])
+
+
+def test_a_scaler_that_is_switched_off():
+    """It has no scale, and the capture goes on."""
+    net = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu", enabled=False)
+
+    def program():
+        for _ in range(2):
+            scaler.scale(net(torch.ones(1, 2)).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+
+    found = vitals(program)
+    assert (found.seen, found.scale.values) == (2, ())

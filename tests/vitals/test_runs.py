@@ -59,8 +59,8 @@ def test_a_long_run_is_kept_in_bounded_room(monkeypatch):
 
 
 def test_many_parameters_keep_fewer_steps(monkeypatch):
-    """Of 7 rows of 5 figures each 18 steps have room."""
-    monkeypatch.setattr(collector, "_CELLS", 18 * 35)
+    """Of 4 rows of 6 figures and 3 rows of 5 each 18 steps have room."""
+    monkeypatch.setattr(collector, "_CELLS", 18 * 39)
     found = vitals(lambda: train(40))
     assert len(found.steps) == 18
     assert found.seen == 40

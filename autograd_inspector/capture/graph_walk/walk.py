@@ -42,7 +42,7 @@ class Walk:
 
     def __init__(self, recording: Recording, *, keep: bool = False) -> None:
         self.recording = recording
-        self.keep = keep or recording.values is not None
+        self.keep = keep or recording.values is not None or recording.vitals is not None
         self.live: list[tuple[int, Any]] = []
         """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
         self.leaves: dict[int, Tensor] = {}

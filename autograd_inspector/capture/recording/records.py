@@ -15,7 +15,7 @@ from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, RawOp
 from autograd_inspector.capture.recording.registry import Registry
 from autograd_inspector.capture.recording.window import Window
-from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.autograd import Backward, SavedTensor
 from autograd_inspector.model.event import (
     GradRead,
     GradWrite,
@@ -42,6 +42,8 @@ class Records:
     backwards: Window[Backward] = field(default_factory=Window)
     running: list[int] = field(default_factory=list)
     """Those of the backwards that have not returned, the innermost last."""
+    checkpointed: list[tuple[int, SavedTensor]] = field(default_factory=list)
+    """(the next op, a tensor that activation checkpointing keeps until backward)."""
     steps: list[Step] = field(default_factory=list)
     grad_reads: list[GradRead] = field(default_factory=list)
     grad_writes: list[GradWrite] = field(default_factory=list)

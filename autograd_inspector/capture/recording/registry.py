@@ -67,6 +67,8 @@ class Registry:
         """What requires grad and was an argument of a model's call."""
         self.looked_at: set[int] = set()
         """What a call was given that returned no tensor, as ``torch.equal`` does."""
+        self.met: Callable[[int, Any], None] | None = None
+        """Told the address of each StorageImpl that was not met before, and the storage."""
         self._storages: dict[int, int] = {}
         self._numbered = 0
         self._same: dict[Any, Any] = {}
@@ -178,6 +180,8 @@ class Registry:
             memory._weak_ref()  # What it returns is the address, which close() frees it by.
             number = self._storages[address] = self._numbered
             self._numbered += 1
+            if self.met is not None:
+                self.met(address, memory)
         return number
 
     def alive(self, tensors: Iterable[int] | None = None) -> Iterator[tuple[int, Tensor]]:
@@ -232,6 +236,7 @@ class Registry:
 
     def close(self) -> None:
         """Forget every live object."""
+        self.met = None
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()

@@ -131,6 +131,7 @@ class Folding:
             recording.ops.between(start, end),
             [run for run in recording.backwards if start <= run.start < behind],
             [step for step in recording.steps if start <= step.op < end],
+            [saved for op, saved in recording.checkpointed if start <= op < end],
         )
 
     def _parameters(self) -> frozenset[int]:
@@ -156,6 +157,7 @@ class Folding:
             )
         del self._ends[:count]
         self.folded += count
+        recording.checkpointed[:] = [(op, saved) for op, saved in recording.checkpointed if op >= cut]
         recording.ledger.update(recording)
         living = {number for number, _ in self._optimizers.alive()}
         gone = thin_program_events(recording, cut, living, self._modules.living())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_NAME, OP_SITE, RawOp
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.autograd import Backward, SavedTensor
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.memory import distinct_bytes
@@ -31,6 +31,7 @@ class Stretch(NamedTuple):
     ops: list[RawOp]
     backwards: list[Backward]
     steps: list[Step]
+    checkpointed: list[SavedTensor]
 
 
 class Column:
@@ -94,7 +95,7 @@ class StepFacts:
         runs = [run for run in stretch.backwards if run.api != "alive"]
         recorded = self._recording.recorded.nodes
         nodes = [recorded[number] for number in below(recorded, (root for run in runs for root in run.graph.roots))]
-        saved = (tensor for node in nodes for tensor in node.saved)
+        saved = chain((tensor for node in nodes for tensor in node.saved), stretch.checkpointed)
         stepped_parameters = {p.tensor: p for step in stretch.steps for p in step.parameters}
         without = {p.tensor for p in stepped_parameters.values() if p.gradient < 0}
         written = {tensor for step in stretch.steps for tensor in self._written(step)}

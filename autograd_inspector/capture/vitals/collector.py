@@ -7,15 +7,16 @@ measure is left out, and where it raises it stops, with a note.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, is_grad_enabled
 
 from autograd_inspector.capture.torch_private.modes import is_tracing
 from autograd_inspector.capture.vitals.activations import Activations, Key
+from autograd_inspector.capture.vitals.allocations import Peak
 from autograd_inspector.capture.vitals.functions import MODULES
 from autograd_inspector.capture.vitals.kept_steps import KeptSteps
-from autograd_inspector.capture.vitals.memory import Bytes, Memory
+from autograd_inspector.capture.vitals.memory import Bytes, Memory, Place
 from autograd_inspector.capture.vitals.scales import Scales
 from autograd_inspector.capture.vitals.transfer import Reading, brought, on_host
 from autograd_inspector.capture.vitals.weights import Moving, Weights
@@ -32,6 +33,16 @@ _MOST = 4_096
 """So many functions are measured in a step: a loop over time calls thousands."""
 _WAITING = 32
 """So many steps stay on a device before their numbers are brought over."""
+
+
+class Capturing(NamedTuple):
+    """What a capture tells: what it calls a tensor, and the model of a number; the op that runs, and what it was."""
+
+    name_of: Callable[[int], str]
+    label_of: Callable[[int], str]
+    running: Callable[[], int]
+    place_of: Callable[[Peak], Place]
+    note: Callable[[str], None]
 
 
 class Vitals:
@@ -68,11 +79,20 @@ class Vitals:
 
     # --- told by the observers ---------------------------------------------------------------------------------
 
-    def begin(self, name_of: Callable[[int], str], label_of: Callable[[int], str], note: Callable[[str], None]) -> None:
-        """A capture begins. It tells what it calls a tensor, and what the model of a number."""
-        self.weights.name_of, self.note, self._label_of = name_of, note, label_of
+    def begin(self, capture: Capturing) -> None:
+        """A capture begins."""
+        self.weights.name_of, self.note, self._label_of = capture.name_of, capture.note, capture.label_of
         self.weights.settle({})
         self.activations.settle()
+        self.memory.begin(capture.running, capture.place_of)
+
+    def met(self, address: int, storage: Any) -> None:
+        """Memory that was not met before, at that address of its StorageImpl."""
+        self._safely(self.memory.allocations.met, address, storage)
+
+    def passed(self, op: int, tensors: Sequence[Any]) -> None:
+        """The backward of an op has been given, and has passed on, those."""
+        self._safely(self.memory.allocations.passed, op, tensors)
 
     def returned(self, call: ModuleCall, result: Any) -> None:
         """A module that called no other has returned."""
@@ -148,8 +168,10 @@ class Vitals:
             self._present = step
             self.memory.open()
         self._of_present += self._open
+        self.weights.stepped()
         if held is not None:
             self.memory.stepped(held())
+        self.memory.reached()
         self._begin_anew()
 
     def _begin_anew(self) -> None:

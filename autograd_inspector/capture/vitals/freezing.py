@@ -29,6 +29,8 @@ def frozen(collector: Collector, tensors: Sequence[TensorRecord] = ()) -> Vitals
             tuple(memory.state),
             tuple(collector.saved.get(step) for step in collector.kept.numbers),
             tuple(memory.peak),
+            tuple(place.what for place in memory.places),
+            tuple(place.site for place in memory.places),
         ),
         LossScale(tuple(scales.kept.numbers), tuple(scales.values), scales.skipped),
     )
@@ -38,7 +40,7 @@ def _parameters(collector: Collector) -> list[ParameterVitals]:
     weights = collector.weights
     found = []
     for number, row in enumerate(weights.rows):
-        gradient, entry, zeros, weight, update = weights.table.figures(number)
+        gradient, entry, zeros, weight, update, cosine = weights.table.figures(number)
         found.append(
             ParameterVitals(
                 name=row.name,
@@ -49,9 +51,11 @@ def _parameters(collector: Collector) -> list[ParameterVitals]:
                 zeros=zeros,
                 weight=weight,
                 update=update,
+                cosine=cosine,
                 nonfinite=row.nonfinite,
                 first_nonfinite=row.first_nonfinite,
                 part=row.part,
+                held=row.held,
             )
         )
     return found

@@ -1,8 +1,8 @@
-"""Bytes of parameters, gradients and optimizer state at each step, and the devices' own account of their peak."""
+"""Bytes of parameters, gradients and optimizer state at each step, and of the most memory that was alive in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf
 from autograd_inspector.capture.tensors.reading import plain
+from autograd_inspector.capture.vitals.allocations import Allocations, Peak
 
 
 class Bytes(NamedTuple):
@@ -21,6 +22,13 @@ class Bytes(NamedTuple):
     state: int
 
 
+class Place(NamedTuple):
+    """What ran when the most was alive: ``linear in blocks.3``, ``backward of linear in blocks.3``; its line."""
+
+    what: str = ""
+    site: int = -1
+
+
 class Memory:
     """A line a step that is kept: the sums over the optimizers that have stepped so far, and the peak."""
 
@@ -29,18 +37,38 @@ class Memory:
         self.gradients: list[int] = []
         self.state: list[int] = []
         self.peak: list[int | None] = []
+        self.places: list[Place] = []
+        self.allocations = Allocations()
+        self.place_of: Callable[[Peak], Place] = lambda _: Place()
         self._held: dict[int, Bytes] = {}
-        self._top: int | None = None
+        self._top, self._place = 0, Place()
+        self._reported = 0
+
+    def begin(self, running: Callable[[], int], place_of: Callable[[Peak], Place]) -> None:
+        """A capture begins: the number of the op that runs, and what it knows of one. Older lines are not known."""
+        self.allocations.running, self.place_of = running, place_of
+        self.allocations.begin()
+        self._reported = _allocated()
+        self.places = [Place(place.what) for place in self.places]
 
     def open(self) -> None:
-        """A training step that was not seen before has stepped its first optimizer."""
-        self._top = None
+        """A training step that was not seen before has stepped its first optimizer, or run its backward."""
+        self._top, self._place = 0, Place()
 
     def stepped(self, held: Bytes) -> None:
         """An optimizer has stepped."""
         self._held[held.optimizer] = held
-        peak = _peak()
-        self._top = peak if self._top is None else max(peak or 0, self._top)
+
+    def reached(self) -> None:
+        """The present step is over, unless another optimizer's step belongs to it."""
+        peak = self.allocations.peak
+        if peak.nbytes > self._top:
+            self._top, self._place = peak.nbytes, self.place_of(peak)
+        reported = _allocated()
+        if reported > self._reported:  # Never so much before: that was in this step, and the allocator knows all of it.
+            self._top = max(self._top, reported)
+        self._reported = reported
+        self.allocations.begin()
 
     def close(self) -> None:
         """The step is over."""
@@ -48,11 +76,12 @@ class Memory:
         self.parameters.append(sum(one.parameters for one in held))
         self.gradients.append(sum(one.gradients for one in held))
         self.state.append(sum(one.state for one in held))
-        self.peak.append(self._top)
+        self.peak.append(self._top or None)
+        self.places.append(self._place)
 
     def drop(self, place: int) -> None:
         """Forget a step."""
-        for column in (self.parameters, self.gradients, self.state, self.peak):
+        for column in (self.parameters, self.gradients, self.state, self.peak, self.places):
             del column[place]
 
 
@@ -85,8 +114,8 @@ def _sum(tensors: Iterable[Tensor]) -> int:
     return sum(sizes.values())
 
 
-def _peak() -> int | None:
-    """The most that torch has allocated on the CUDA devices since the program last reset that; None without any."""
+def _allocated() -> int:
+    """The most that torch has allocated on the CUDA devices since the program last reset that; 0 without any."""
     if not torch.cuda.is_initialized():
-        return None
+        return 0
     return sum(torch.cuda.max_memory_allocated(device) for device in range(torch.cuda.device_count()))

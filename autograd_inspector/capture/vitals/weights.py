@@ -17,6 +17,7 @@ from autograd_inspector.capture.tensors.reading import is_continuous, plain
 from autograd_inspector.capture.torch_private.dispatch import straight_to_kernels
 from autograd_inspector.capture.torch_private.distributed import local_of
 from autograd_inspector.capture.torch_private.vitals import norms
+from autograd_inspector.capture.vitals.directions import Directions
 from autograd_inspector.capture.vitals.samples import real, sampled
 from autograd_inspector.capture.vitals.table import UNMEASURED, Table
 from autograd_inspector.capture.vitals.transfer import Reading
@@ -25,8 +26,8 @@ ENTRIES = 65_536
 """Of a gradient, so many tell the share of zeros; norms are of all."""
 COPIED = 8_192
 """Of a parameter, so many are copied before a step: they tell how far it moved."""
-GRADIENT, WEIGHT, UPDATE = 0, 3, 4
-COLUMNS = 5
+GRADIENT, WEIGHT, UPDATE, COSINE = 0, 3, 4, 5
+COLUMNS = 6
 
 
 @dataclass
@@ -39,6 +40,10 @@ class Row:
     """In the present capture, -1 where it does not know the parameter."""
     numel: int
     part: bool
+    matrix: bool
+    """It has two dimensions at least."""
+    held: int = 0
+    """Entries on this rank."""
     nonfinite: int = 0
     first_nonfinite: int = -1
 
@@ -59,6 +64,7 @@ class Weights:
         self.name_of: Callable[[int], str] = lambda _: ""
         """What the present capture calls a tensor."""
         self.table = Table(COLUMNS)
+        self.directions = Directions()
         self.rows: list[Row] = []
         self._numbers: dict[int, int] = {}
         """Python's id of a parameter -> its row, as long as that is the one that the row is about."""
@@ -79,6 +85,7 @@ class Weights:
             weights = None if values is None else plain(parameter)
             if values is not None and weights is not None and values.numel() and is_continuous(values.dtype):
                 found.append((self._row(tensor, parameter), values, weights))
+                self.rows[found[-1][0]].held = weights.numel()
         if found:
             yield from straight_to_kernels(self._measured, found)
 
@@ -91,6 +98,10 @@ class Weights:
         """Measure how far a step moved them."""
         now = [(m, plain(m.parameter)) for m in moving]
         yield from straight_to_kernels(self._updates, [(m, values) for m, values in now if values is not None])
+
+    def stepped(self) -> None:
+        """What is measured from now on is of the next step."""
+        self.directions.stepped()
 
     def settle(self, tensors: Mapping[int, int]) -> None:
         """The capture's tensors have other numbers now."""
@@ -111,8 +122,8 @@ class Weights:
             number = self._numbers[id(parameter)]
         else:
             number = self._numbers[id(parameter)] = self.table.new_row()
-            part = local_of(parameter) is not None
-            self.rows.append(Row(weakref.ref(parameter), "", -1, math.prod(shape_of(parameter)), part))
+            part, shape = local_of(parameter) is not None, shape_of(parameter)
+            self.rows.append(Row(weakref.ref(parameter), "", -1, math.prod(shape), part, matrix=len(shape) > 1))
         row = self.rows[number]
         if row.tensor != tensor:
             row.tensor, row.name = tensor, self.name_of(tensor) or row.name
@@ -128,6 +139,9 @@ class Weights:
             ends = torch.aminmax(gradients[place])
             scalars = (euclidean[place], *ends, torch.count_nonzero(some), weights[place])
             readings.append(Reading(scalars, partial(self._told, row, some.numel())))
+        weights_alone = ((row, gradient) for row, gradient, _ in found if self.rows[row].matrix)
+        for row, cosine in self.directions.turned(weights_alone):
+            readings.append(Reading((cosine,), partial(self.table.put, row, COSINE)))
         return readings
 
     def _told(self, row: int, count: int, numbers: list[float]) -> None:

@@ -65,6 +65,7 @@ def _quantities(vitals: Vitals) -> Iterator[Quantity]:
     yield Quantity("gradient", "gradient norm", tuple(_combined(steps, groups, _gradient, _root)), logarithmic=True)
     yield Quantity("update", "update / weight", tuple(_combined(steps, groups, _update, _ratio)), logarithmic=True)
     yield Quantity("weight", "weight norm", tuple(_combined(steps, groups, _weight, _root)), logarithmic=True)
+    yield Quantity("cosine", "gradient cosine", tuple(_combined(steps, groups, _cosine, _weighted)))
     yield Quantity("zeros", "zeros in gradients", tuple(_combined(steps, groups, _zeros, _share)))
     for key, title in (
         ("deviation", "activation deviation"),
@@ -91,6 +92,10 @@ def _weight(parameter: ParameterVitals) -> Figure:
     return parameter.weight
 
 
+def _cosine(parameter: ParameterVitals) -> Figure:
+    return parameter.cosine
+
+
 def _zeros(parameter: ParameterVitals) -> Figure:
     return parameter.zeros
 
@@ -106,6 +111,13 @@ def _ratio(values: list[tuple[ParameterVitals, float, int]]) -> float:
     whole = math.sqrt(sum(weight**2 for weight in weights))
     moved = math.sqrt(sum((value * weight) ** 2 for (_, value, _), weight in zip(values, weights, strict=True)))
     return moved / whole if whole else math.nan
+
+
+def _weighted(values: list[tuple[ParameterVitals, float, int]]) -> float:
+    """The cosine of all of them together, where each has the norm that it had in the step before."""
+    squares = [(parameter.gradient.values[place] or 0.0) ** 2 for parameter, _, place in values]
+    whole = sum(squares)
+    return sum(value * square for (_, value, _), square in zip(values, squares, strict=True)) / whole if whole else 0.0
 
 
 def _share(values: list[tuple[ParameterVitals, float, int]]) -> float:

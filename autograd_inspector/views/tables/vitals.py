@@ -58,7 +58,8 @@ def _memory(memory: MemoryVitals) -> Iterable[wire.MemoryLine]:
     for name in MEMORY:
         values = getattr(memory, name)
         if any(value is not None for value in values):
-            yield wire.MemoryLine(name, values)
+            ran = (tuple(map(legible, memory.peak_op)), memory.peak_site) if name == "peak" else ((), ())
+            yield wire.MemoryLine(name, values, *ran)
 
 
 def _number(value: float) -> wire.Number:

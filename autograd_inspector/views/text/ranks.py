@@ -7,28 +7,37 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from autograd_inspector.model.ranked_vitals import RankedVitals
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.ranks import ranks_text as of_ranks
 from autograd_inspector.model.wording import counted
-from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.summaries.ranks import differences, headline, ranked_table, sums
 from autograd_inspector.views.text.findings import FINDINGS, finding_block, more_findings
 from autograd_inspector.views.text.grid import Grid
 from autograd_inspector.views.text.hanging import Hanging
 from autograd_inspector.views.text.report import rendered
+from autograd_inspector.views.text.vitals import telling_rows
 
 _ROWS = 40
 _COLUMNS = 8
 
 
 def ranks_text(
-    placement: RankedPlacement, findings: Sequence[RankedFinding], notes: Sequence[str], *, width: int, color: bool
+    placement: RankedPlacement,
+    findings: Sequence[RankedFinding],
+    notes: Sequence[str],
+    vitals: RankedVitals,
+    *,
+    width: int,
+    color: bool,
 ) -> str:
-    """Findings with the ranks that have them, the table with a column a rank, where ranks differ, notes."""
+    """Findings with the ranks that have them, the table with a column a rank, where ranks differ, vitals, notes."""
     parts = (
         Text(f"autograd inspector: {headline(placement, findings)}", "bold"),
         *_findings(findings),
         *_table(placement),
+        *_vitals(vitals),
         *_notes(notes),
     )
     return rendered(parts, width=width, color=color)
@@ -57,6 +66,18 @@ def _table(placement: RankedPlacement) -> Iterator[RenderableType]:
     if len(rows) > _ROWS:
         yield Text(f"… and {counted(len(rows) - _ROWS, 'row')} more", "dim")
     yield from (Hanging(Text(f"! {shown(line, 600)}", "yellow")) for line in differences(placement))
+
+
+def _vitals(vitals: RankedVitals) -> Iterator[RenderableType]:
+    yield from telling_rows(vitals.whole, more="report.vitals.to_dataframe()")
+    peaks = vitals.peaks()
+    if peaks:
+        least, most = min(peaks, key=lambda rank: peaks[rank]), max(peaks, key=lambda rank: peaks[rank])
+        text = f"peak memory: {size(peaks[most])} on {of_ranks((most,))}"
+        text += f", {size(peaks[least])} on {of_ranks((least,))}" if peaks[least] < peaks[most] else ""
+        yield Text(
+            text if len(peaks) > 1 and peaks[least] < peaks[most] else f"peak memory: {size(peaks[most])} a rank"
+        )
 
 
 def _notes(notes: Sequence[str]) -> Iterator[RenderableType]:

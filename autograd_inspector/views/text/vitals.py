@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.checkpoint_saving import CheckpointSaving
+from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.model.wording import agree, counted
 from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.summaries.vitals import Quantity, VitalsRow, quantities_of
@@ -20,18 +21,29 @@ _ROWS = 10
 _SAVINGS = 3
 _WIDTH = 32
 _GAP = 2
+_COSINE = "cosine"
+"""Near 1 as well as near 0 it is what many layers have: that tells nothing without the layers around."""
 _ZERO, _BAD, _NOTHING = "_", "!", " "
 
 
 def vitals_section(report: ReportData) -> Iterator[RenderableType]:
-    """What differs most from its neighbours, or changed most."""
-    vitals = report.vitals
-    quantities = quantities_of(vitals, report.capture.models)
+    """The telling rows, and what checkpointing would save."""
+    yield from telling_rows(report.vitals, report.capture.models)
+    if report.vitals:
+        for saving in report.checkpoint_savings[:_SAVINGS]:
+            yield Text(saved_by(saving))
+
+
+def telling_rows(
+    vitals: Vitals, models: Sequence[str] = (), more: str = "report.vitals.to_dataframe()"
+) -> Iterator[RenderableType]:
+    """What differs most from its neighbours, or changed most. ``more`` gives the rest."""
+    quantities = quantities_of(vitals, models)
     if not quantities:
         return
     ranked = sorted(
         ((telling(row, quantity), -number, quantity, row) for number, quantity in enumerate(quantities)
-         for row in quantity.rows),
+         for row in quantity.rows if quantity.key != _COSINE),
         key=lambda entry: entry[:2],
         reverse=True,
     )  # fmt: skip
@@ -49,9 +61,7 @@ def vitals_section(report: ReportData) -> Iterator[RenderableType]:
     yield grid
     rest = len(ranked) - _ROWS
     if rest > 0:
-        yield Text(f"… and {counted(rest, 'row')} more: report.vitals.to_dataframe()", "dim")
-    for saving in report.checkpoint_savings[:_SAVINGS]:
-        yield Text(saved_by(saving))
+        yield Text(f"… and {counted(rest, 'row')} more: {more}", "dim")
 
 
 def saved_by(saving: CheckpointSaving) -> str:

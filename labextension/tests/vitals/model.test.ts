@@ -51,13 +51,32 @@ test("neighbours with one shade are one shape, and only the columns asked for ar
 
 test("rows are sorted by their latest value in sight; NaN is the largest, and nothing is last", () => {
   const rows = [row("a", 1, 5), row("b", 9, null), row("c", null, null), row("d", 2, "nan")];
+  const quantity = { key: "weight", logarithmic: true, rows };
   const labels = (order: "module" | "largest" | "smallest", to: number) =>
-    ordered(rows, order, "", [0, to]).map((n) => rows[n]!.label);
+    ordered(quantity, order, "", [0, to]).map((n) => rows[n]!.label);
   expect(labels("module", 1)).toEqual(["a", "b", "c", "d"]);
   expect(labels("largest", 1)).toEqual(["d", "b", "a", "c"]);
   expect(labels("smallest", 1)).toEqual(["a", "b", "d", "c"]);
   expect(labels("largest", 0)).toEqual(["b", "d", "a", "c"]);
-  expect(ordered(rows, "module", " B ", [0, 1])).toEqual([1]);
+  expect(ordered(quantity, "module", " B ", [0, 1])).toEqual([1]);
+});
+
+test("the worst is not finite, then exactly zero, then furthest from the others", () => {
+  const rows = [
+    row("a", 1),
+    row("b", 1e-4),
+    row("c", 2),
+    row("d", 0),
+    row("e", "nan"),
+    row("f", 50),
+    row("g", null),
+  ];
+  const labels = (key: string, logarithmic: boolean, some = rows) =>
+    ordered({ key, logarithmic, rows: some }, "worst", "", [0, 0]).map((n) => some[n]!.label);
+  expect(labels("gradient", true)).toEqual(["e", "d", "b", "f", "a", "c", "g"]);
+  const shares = [row("a", 0.1), row("b", 0.9), row("c", 0)];
+  expect(labels("dead", false, shares)).toEqual(["b", "a", "c"]);
+  expect(labels("cosine", false, shares)).toEqual(["c", "a", "b"]);
 });
 
 test("values are said with three digits", () => {

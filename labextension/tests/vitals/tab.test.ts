@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import type { Context } from "../../src/view/context";
 import { checkpoints } from "../../src/view/vitals/checkpoints";
 import { HeatMap } from "../../src/view/vitals/heat_map";
 import { lossScale } from "../../src/view/vitals/loss_scale";
@@ -100,6 +101,14 @@ test("Enter and a click show the module in the graph", () => {
   expect(fake.view.select!.mock.lastCall![0]).not.toEqual(chosen);
 });
 
+test("the line of the row that is read stands beside its value", () => {
+  const fake = show("vitals");
+  const rows = fake.tab("Vitals").querySelector(".agi-vital-rows")!;
+  expect(fake.text(".agi-readout-line")[0]).toMatch(/^programs\.py:\d+$/);
+  press(rows, "ArrowDown");
+  expect(fake.text(".agi-readout-line")[0]).toMatch(/^programs\.py:\d+$/);
+});
+
 test("a part of the steps is chosen by typing, and all of them again by a button", () => {
   const fake = show("vitals");
   const panel = fake.tab("Vitals");
@@ -122,8 +131,21 @@ test("a single step is shown as bars, without an axis", () => {
   expect(panel.querySelector(".agi-axis")).toBeNull();
 });
 
+const CONTEXT = { capture: capture("vitals"), reveal: null } as unknown as Context;
+
+test("what set the peak of the step that is read is named, with its line", () => {
+  const fake = show("vitals");
+  const rows = fake.tab("Vitals").querySelector(".agi-vital-rows")!;
+  press(rows, "Home");
+  expect(fake.text(".agi-peak-op")[0]).toMatch(/^peak set by AdamW\.step programs\.py:\d+$/);
+  press(rows, "ArrowRight");
+  expect(fake.text(".agi-peak-op")[0]).toMatch(
+    /^peak set by backward of linear in net\.2 programs\.py:\d+$/,
+  );
+});
+
 test("memory is stacked, with the bytes of the step that is read", () => {
-  const { host, at } = memory({
+  const { host, at } = memory(CONTEXT, {
     ...capture("vitals").data.vitals!,
     steps: [1, 2],
     memory: [
@@ -142,7 +164,7 @@ test("memory is stacked, with the bytes of the step that is read", () => {
     "M0 48v-16h1v16z",
   );
   expect(host.querySelector(".agi-peak")!.getAttribute("d")).toBe("M0 0h1M1 32h1");
-  expect(memory({ ...capture("vitals").data.vitals!, memory: [] })).toBeNull();
+  expect(memory(CONTEXT, { ...capture("vitals").data.vitals!, memory: [] })).toBeNull();
 });
 
 test("the loss scale is drawn over its updates, and its falls are counted", () => {
@@ -153,7 +175,7 @@ test("the loss scale is drawn over its updates, and its falls are counted", () =
 
 test("the picture that is exported has the rows in sight, their cells and the legend", () => {
   const vitals = capture("vitals").data.vitals!;
-  const events = { choose: vi.fn(), moved: vi.fn(), said: vi.fn() };
+  const events = { choose: vi.fn(), line: () => null, moved: vi.fn(), said: vi.fn() };
   const map = new HeatMap(vitals, vitals.quantities[0]!, events);
   map.show({ text: "net.4", columns: [2, 11] });
   const drawn = new DOMParser().parseFromString(picture(map), "image/svg+xml");

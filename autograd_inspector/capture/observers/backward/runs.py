@@ -20,6 +20,7 @@ from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
+from autograd_inspector.capture.observers.measuring import watch_memory
 from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Walked
@@ -190,8 +191,11 @@ class Engine:
             self._reductions.began(number, walk.leaves)
         if head.truncated and accumulate and not wanted:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
-        if recording.values is not None:
+        if recording.values is not None or recording.vitals is not None:
             self._hooks[number] = NodeHooks(self._guard)
+        if recording.vitals is not None:
+            watch_memory(recording, recording.vitals, walk.live, self._hooks[number])
+        if recording.values is not None:
             seeds = _seeds(outputs, args[0] if args else (), head.roots)
             nodes = recording.recorded.nodes
             recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number])

@@ -27,6 +27,7 @@ class Scaling:
             observed(into, GradScaler, "update", after=self._updated, guard=self._guard)
 
     def _updated(self, scaler: GradScaler, _args: Any, _kwargs: Any, _before: Any) -> None:
-        scale, vitals = scale_of(scaler), self._recording.vitals
+        vitals = self._recording.vitals
+        scale = scale_of(scaler) if vitals is not None and scaler.is_enabled() else None
         if vitals is not None and isinstance(scale, Tensor):
             vitals.scaled(scale)

@@ -10,7 +10,7 @@ export function areVitals(value: unknown): boolean {
   return (
     columns(scale, updates.length) &&
     rows(checkpoints, isSaving) &&
-    rows(memory, ({ label, values }) => isText(label) && columns(values, steps.length)) &&
+    rows(memory, (line) => isMemory(line, steps.length)) &&
     rows(
       quantities,
       ({ key, title, rows: own }) =>
@@ -23,6 +23,13 @@ export function areVitals(value: unknown): boolean {
         ),
     )
   );
+}
+
+function isMemory({ label, values, ops, sites }: Record<string, unknown>, count: number): boolean {
+  const told = (list: unknown, fits: (value: unknown) => boolean) =>
+    list === undefined || (Array.isArray(list) && list.length <= count && list.every(fits));
+  const cells = Array.isArray(values) && values.length === count && values.every(isCell);
+  return isText(label) && cells && told(ops, isText) && told(sites, Number.isInteger);
 }
 
 function isSaving({ name, modules, type, ...counts }: Record<string, unknown>): boolean {

@@ -15,6 +15,8 @@ const PAGE = 10;
 export interface HeatMapEvents {
   /** A row is wanted in the graph. */
   choose(row: VitalsRow): void;
+  /** A link to the line where a row's module runs; null where that is not known. */
+  line(row: VitalsRow): HTMLElement | null;
   /** The column that is read. */
   moved(column: number): void;
   said(text: string): void;
@@ -33,6 +35,9 @@ export class HeatMap {
   private readonly axis: StepAxis;
   private readonly drawn = new Map<number, HeatRow>();
   private readonly readout = el("p", { class: "agi-readout", "aria-hidden": "true" });
+  /** The line of the row that is read. */
+  private readonly line = el("span", { class: "agi-readout-line" });
+  private lineOf = "";
   private list: VirtualList;
 
   constructor(
@@ -60,7 +65,7 @@ export class HeatMap {
     const [from, to] = this.columns;
     this.column = Math.min(Math.max(this.column, from), to);
     this.scale = scaleOf(this.quantity);
-    this.shown = ordered(this.quantity.rows, this.order, this.text, this.columns);
+    this.shown = ordered(this.quantity, this.order, this.text, this.columns);
     const same = this.shown.findIndex((n) => this.quantity.rows[n]!.label === row?.label);
     this.place = change.order ? 0 : Math.max(same, 0);
     this.axis.show(this.columns);
@@ -69,7 +74,7 @@ export class HeatMap {
     fill(
       this.host,
       legend(this.scale),
-      this.readout,
+      el("div", { class: "agi-reading" }, this.readout, this.line),
       this.vitals.steps.length > 1 && this.axis.host,
       this.shown.length ? this.list.host : empty,
     );
@@ -155,6 +160,11 @@ export class HeatMap {
     this.host.style.setProperty("--agi-column-width", `${width}%`);
     for (const [place, row] of this.drawn) row.at(this.column, place === this.place);
     this.readout.textContent = this.reading();
+    const row = this.quantity.rows[this.shown[this.place] ?? -1];
+    if (row?.path !== this.lineOf) {
+      this.lineOf = row?.path ?? "";
+      fill(this.line, row ? this.events.line(row) : null);
+    }
     this.events.moved(this.column);
   }
 

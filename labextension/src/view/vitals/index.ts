@@ -4,6 +4,7 @@ import { membersOf } from "../../model/vitals/members";
 import type { Vitals } from "../../wire";
 import type { Context } from "../context";
 import { el } from "../dom";
+import { placed } from "../place";
 import { checkpoints } from "./checkpoints";
 import { HeatMap } from "./heat_map";
 import { lossScale } from "./loss_scale";
@@ -14,7 +15,7 @@ import { vitalsTools } from "./tools";
 /** Nothing where no vitals were collected. */
 export function vitals(context: Context, found: Vitals): HTMLElement {
   const first = found.quantities[0];
-  const bytes = memory(found);
+  const bytes = memory(context, found);
   const below = [
     bytes?.host,
     lossScale(found),
@@ -23,12 +24,23 @@ export function vitals(context: Context, found: Vitals): HTMLElement {
   if (!first) return el("div", { class: "agi-vitals" }, ...below);
   const map = new HeatMap(found, first, {
     choose: ({ label, path }) => choose(context, label, [path]),
+    line: ({ path }) => line(context, path),
     moved: (column) => bytes?.at(column),
     said: context.announce,
   });
   const tools = vitalsTools(found, map);
   tools.append(takeAway(found, map, context.announce));
   return el("div", { class: "agi-vitals" }, tools, map.host, ...below);
+}
+
+/** Where the module runs first. */
+function line(context: Context, path: string): HTMLElement | null {
+  const { capture, graph } = context;
+  for (const id of membersOf(capture, graph, path)) {
+    const frame = capture.place(graph.nodes[id]!.site);
+    if (frame) return placed(context, frame.place, { ...frame, cellId: "" });
+  }
+  return null;
 }
 
 function choose(context: Context, name: string, paths: readonly string[]): void {

@@ -2,7 +2,9 @@
 
 import { size } from "../../model/shown";
 import type { MemoryLine, Vitals } from "../../wire";
-import { el } from "../dom";
+import type { Context } from "../context";
+import { dotted, el, fill } from "../dom";
+import { placed } from "../place";
 import { svg } from "./svg";
 
 const HEIGHT = 64;
@@ -14,7 +16,7 @@ export interface Memory {
 }
 
 /** Nothing where no memory was measured. */
-export function memory({ memory: lines, steps }: Vitals): Memory | null {
+export function memory(context: Context, { memory: lines, steps }: Vitals): Memory | null {
   if (!lines.length) return null;
   const stacked = lines.filter(({ label }) => label !== "peak");
   const peak = lines.find(({ label }) => label === "peak");
@@ -28,6 +30,7 @@ export function memory({ memory: lines, steps }: Vitals): Memory | null {
     ),
   );
   const title = el("h4", {}, "Memory");
+  const ran = el("p", { class: "agi-peak-op" });
   const most = Math.max(1, ...sums(stacked, steps.length), ...(peak?.values ?? []).map(Number));
   const host = el(
     "div",
@@ -35,6 +38,7 @@ export function memory({ memory: lines, steps }: Vitals): Memory | null {
     el("div", { class: "agi-memory-key" }, title, el("ul", {}, ...key)),
     plot(stacked, peak, steps.length, most),
     el("span", { class: "agi-memory-most" }, size(most)),
+    peak && ran,
   );
   return {
     host,
@@ -45,8 +49,22 @@ export function memory({ memory: lines, steps }: Vitals): Memory | null {
         const here = bytes[column] ?? null;
         values[n]!.textContent = `${label} ${here === null ? "not measured" : size(here)}`;
       });
+      if (peak) fill(ran, ...setBy(context, peak, column));
     },
   };
+}
+
+/** What ran when the most was alive, and its line. */
+function setBy(
+  context: Context,
+  { ops, sites }: MemoryLine,
+  column: number,
+): (HTMLElement | string)[] {
+  const op = ops?.[column];
+  if (!op) return [];
+  const frame = context.capture.place(sites?.[column] ?? -1);
+  const where = frame ? [" ", placed(context, frame.place, { ...frame, cellId: "" })] : [];
+  return ["peak set by ", el("b", {}, dotted(op)), ...where];
 }
 
 function sums(lines: MemoryLine[], count: number): number[] {
