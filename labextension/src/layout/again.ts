@@ -10,12 +10,14 @@ import { isLeaf } from "./leaves";
 export function markComputedAgain(box: Box): void {
   if (box.node) {
     box.computedAgain ||= box.again.length > 0;
+    box.holdsAgain = box.computedAgain;
     return;
   }
   let [again, once, groups] = [0, 0, 0];
   let all = true;
   for (const child of box.children) {
     markComputedAgain(child);
+    box.holdsAgain ||= child.holdsAgain;
     if (child.kind === "crowd" || (child.node && isLeaf(child.node))) continue;
     if (child.children.length > 0) {
       groups++;

@@ -30,6 +30,8 @@ export interface Box {
   again: readonly GraphNode[];
   /** All in it was computed again; see again.ts. */
   computedAgain: boolean;
+  /** Something in it was. */
+  holdsAgain: boolean;
   /** Index of the module call that it is, or sits in; -1 outside any module. */
   call: number;
   /** Smallest id of a node inside: its place in program order. */
@@ -109,6 +111,7 @@ export function newBox(kind: BoxKind, call: number, node: GraphNode | null = nul
     node,
     again: NEVER,
     computedAgain: false,
+    holdsAgain: false,
     call,
     first: node ? node.id : Number.MAX_SAFE_INTEGER,
     size: node ? 1 : 0,

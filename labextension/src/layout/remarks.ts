@@ -51,6 +51,7 @@ function notesOf(box: Box): Remark[] {
   const notes: string[] = [];
   if (box.node && startsBackward(box.node)) notes.push("backward starts here");
   if (box.node?.recomputed && !box.computedAgain) notes.push("↻ during backward");
+  if (box.holdsAgain && !box.computedAgain) notes.push("↻ partly");
   const hooks = hooksIn(box);
   if (hooks) notes.push(`↪ ${counted(hooks, "hook")}`);
   return notes.map((text) => ({ text, role: "note" }));

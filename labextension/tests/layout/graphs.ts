@@ -63,7 +63,16 @@ export function node(id: number, fields: Partial<GraphNode> = {}): GraphNode {
 }
 
 export function edge(source: number, target: number, fields: Partial<GraphEdge> = {}): GraphEdge {
-  return { source, target, kind: "gradient", cause: "", site: -1, live: false, ...fields };
+  return {
+    source,
+    target,
+    kind: "gradient",
+    cause: "",
+    site: -1,
+    live: false,
+    shape: "",
+    ...fields,
+  };
 }
 
 export function call(id: number, parent: number, path: string, type: string, nth = 1): Call {

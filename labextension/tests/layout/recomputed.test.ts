@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { Box } from "../../src/layout/box";
 import { Names } from "../../src/layout/names";
 import { recomputedIn } from "../../src/layout/recomputed";
+import { remarksOf } from "../../src/layout/remarks";
 import { buildTree } from "../../src/layout/tree";
 import type { CaptureGraph } from "../../src/model/graph";
 import { call, edge, node, real } from "./graphs";
@@ -32,7 +33,9 @@ test("a checkpointed model is drawn once, each of its blocks marked", () => {
     [0, 1, 2, 3, 4, 5].map((n) => `blocks.${n} ↻`),
   );
   const [model] = tree.root.children.filter((box) => box.kind === "module");
-  expect(model!.computedAgain).toBe(false);
+  expect(names.of(model!)[0]).toBe("model");
+  expect(remarksOf(model!, tree).map(({ text }) => text)).toEqual(["↻ partly"]);
+  expect(drawn.flatMap((block) => remarksOf(block, tree))).toEqual([]);
   expect(tree.root.children.some((box) => box.kind === "apart")).toBe(false);
 });
 

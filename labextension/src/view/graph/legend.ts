@@ -100,7 +100,7 @@ function signs(closed: Item[]): Entry[] {
   if (some(({ box }) => !!box && hooksIn(box) > 0)) {
     entries.push({ drawn: [sign("↪", "note")], text: "hook" });
   }
-  if (some(({ box }) => !!box && (box.computedAgain || !!box.node?.recomputed))) {
+  if (some(({ box }) => !!box && (box.holdsAgain || !!box.node?.recomputed))) {
     entries.push({ drawn: [sign("↻", "note")], text: "computed during backward" });
   }
   return entries;
