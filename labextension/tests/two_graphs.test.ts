@@ -15,7 +15,7 @@ interface Picture {
   select: ReturnType<typeof vi.fn>;
   match: ReturnType<typeof vi.fn>;
   destroy: ReturnType<typeof vi.fn>;
-  pick(id: number): void;
+  pick(id: number | null): void;
 }
 
 const named = ({ nodes }: CaptureGraph, name: string) =>
@@ -50,7 +50,7 @@ test("what is selected in one picture is selected in the other", () => {
   selection.set([], "graph");
   older.pick(was);
   expect(selection.ids).toEqual([now]);
-  expect(newer.select).toHaveBeenLastCalledWith([now], { focus: false });
+  expect(newer.select).toHaveBeenLastCalledWith([now], { focus: true });
 });
 
 test("what only the older capture has is selected there alone", () => {
@@ -59,6 +59,16 @@ test("what only the older capture has is selected there alone", () => {
   two.show([gone]);
   expect(selection.ids).toEqual([]);
   expect(older.select).toHaveBeenLastCalledWith([3], { focus: true });
+});
+
+test("a box of several nodes stays chosen in the picture in which it was", () => {
+  const { older, newer } = both();
+  older.select.mockClear();
+  newer.select.mockClear();
+  newer.pick(named(newer.graph, "linear")[0]!);
+  newer.pick(null);
+  expect(newer.select).not.toHaveBeenCalled();
+  expect(older.select).toHaveBeenLastCalledWith([], { focus: true });
 });
 
 test("what differs stands out in both pictures", () => {

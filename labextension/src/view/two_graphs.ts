@@ -6,7 +6,8 @@ import type { CreateGraphView, GraphView } from "../model/graph_view";
 import type { Context } from "./context";
 import { el } from "./dom";
 
-const HELP = "Outlined boxes differ. What is selected in one graph is selected in both.";
+const HELP =
+  "Boxes with a dashed outline differ. What is selected in one graph is selected in both.";
 
 export interface Beside {
   graph: CaptureGraph;
@@ -21,6 +22,8 @@ export class TwoGraphs {
   readonly root: HTMLElement;
   private before: GraphView | null = null;
   private after: GraphView | null = null;
+  /** The picture in which something is being chosen. */
+  private asking: GraphView | null = null;
   /** A node of the newer -> the same of the older, and back. */
   private readonly older: Map<number, number>;
   private readonly newer: Map<number, number>;
@@ -51,18 +54,16 @@ export class TwoGraphs {
     this.before = create(this.hosts[0], this.other.graph, {
       onSelect: (id) => {
         const now = id === null ? undefined : this.newer.get(id);
-        selection.set(now === undefined ? [] : [now], "compare");
-        // It may be in this picture alone.
-        if (id !== null && now === undefined) this.before!.select([id]);
+        this.chose(this.before, now ?? null);
       },
     });
     this.after = create(this.hosts[1], graph, {
-      onSelect: (id) => selection.set(id === null ? [] : [id], "compare"),
+      onSelect: (id) => this.chose(this.after, id),
     });
     this.before.match(this.differing("was"));
     this.after.match(this.differing("node"));
-    selection.listen((ids, _, focus) => this.select(ids, focus));
-    this.select(selection.ids, true);
+    selection.listen((ids) => this.select(ids));
+    this.select(selection.ids);
   }
 
   show(changes: Change[]): void {
@@ -77,9 +78,16 @@ export class TwoGraphs {
     this.after?.destroy();
   }
 
-  private select(ids: readonly number[], focus: boolean): void {
-    this.after?.select([...ids], { focus });
-    this.before?.select(this.olderOf(ids), { focus: true });
+  /** In a picture, which shows that by itself: a box of several nodes, or a node that only it has. */
+  private chose(where: GraphView | null, node: number | null): void {
+    this.asking = where;
+    this.context.selection.set(node === null ? [] : [node], "compare");
+    this.asking = null;
+  }
+
+  private select(ids: readonly number[]): void {
+    if (this.asking !== this.after) this.after?.select([...ids], { focus: true });
+    if (this.asking !== this.before) this.before?.select(this.olderOf(ids), { focus: true });
   }
 
   private olderOf(ids: readonly number[]): number[] {
