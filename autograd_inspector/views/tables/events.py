@@ -92,7 +92,7 @@ def remarks_of(capture: Capture, graph: Graph) -> Iterator[Remark]:
 
 
 def norms_of(capture: Capture, graph: Graph) -> dict[int, float]:
-    """Node of each parameter -> the norm of its gradient after the last backward that reached it, where it is finite."""
+    """Node of each parameter -> the norm of its gradient after the last backward, where it is finite."""
     leaves = _parameters(graph)
     return {
         leaves[leaf.tensor]: leaf.norm
