@@ -95,9 +95,7 @@ def norms_of(capture: Capture, graph: Graph) -> dict[int, float]:
     """Node of each parameter -> the norm of its gradient after the last backward, where it is finite."""
     leaves = _parameters(graph)
     return {
-        leaves[leaf.tensor]: leaf.norm
-        for leaf in _last(capture).values()
-        if leaf.tensor in leaves and leaf.norm >= 0
+        leaves[leaf.tensor]: leaf.norm for leaf in _last(capture).values() if leaf.tensor in leaves and leaf.norm >= 0
     }
 
 
