@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
 from autograd_inspector.api.report import Report
@@ -205,7 +206,59 @@ def version() -> Step:
     return step
 
 
-STORIES: tuple[Callable[[], Step], ...] = (gpt2, t5, resnet, lstm, chain, severed, version)
+class Block(nn.Module):
+    """A residual block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.up = nn.Linear(8, 16)
+        self.down = nn.Linear(16, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of the same shape."""
+        return x + self.down(torch.relu(self.up(self.norm(x))))
+
+
+class Checkpointed(nn.Module):
+    """Blocks that keep only what they are called with."""
+
+    def __init__(self, blocks: int, *, reentrant: bool) -> None:
+        super().__init__()
+        self.embedding = nn.Linear(8, 8)
+        self.blocks = nn.ModuleList(Block() for _ in range(blocks))
+        self.head = nn.Linear(8, 1)
+        self.reentrant = reentrant
+
+    def forward(self, x: Tensor) -> Tensor:
+        """One number a row."""
+        x = self.embedding(x)
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=self.reentrant)
+        return self.head(x)
+
+
+def checkpointed(*, reentrant: bool = False) -> Step:
+    """Backward computes six blocks again."""
+    model = Checkpointed(6, reentrant=reentrant)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+    def step() -> None:
+        model(torch.randn(4, 8)).square().mean().backward()
+        optimizer.step()
+
+    return step
+
+
+def reentrant() -> Step:
+    """The same, each block recorded only in backward."""
+    return checkpointed(reentrant=True)
+
+
+STORIES: tuple[Callable[[], Step], ...] = (
+    *(gpt2, t5, resnet, lstm, chain, severed, version),
+    *(checkpointed, reentrant),
+)
 
 
 def main() -> None:

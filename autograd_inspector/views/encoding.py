@@ -22,6 +22,7 @@ from autograd_inspector.views.gc_pause import collector_paused
 from autograd_inspector.views.summaries.steps import extremes, steps_of
 from autograd_inspector.views.summary import headline, unjudged
 from autograd_inspector.views.tables.columns import Columns, legible
+from autograd_inspector.views.tables.events import norms_of
 from autograd_inspector.views.tables.gradients import origins_of
 from autograd_inspector.views.tables.graph import graph_tables
 from autograd_inspector.views.tables.placement import placement_tables
@@ -98,9 +99,16 @@ class _Encoder:
             strings=self.columns.strings.all,
             gradients=tuple(origins_of(self.report)),
             vitals=wired_vitals(self.report),
+            norms=self._norms(),
             **self.heading(),
             **tables,
         )
+
+    def _norms(self) -> wire.GradientNorms | None:
+        norms = norms_of(self.capture, self.graph)
+        if not norms:
+            return None
+        return wire.GradientNorms(tuple(norms), tuple(float(f"{norm:.4g}") for norm in norms.values()))
 
     def heading(self) -> dict[str, Any]:
         totals = self.report.placement.totals

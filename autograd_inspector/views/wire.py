@@ -241,6 +241,13 @@ class NodeNotes(Struct, frozen=True):
     alarming: Column
 
 
+class GradientNorms(Struct, frozen=True):
+    """The norm of the gradient that the last backward left in each of these parameters, where it is finite."""
+
+    node: tuple[int, ...]
+    norm: tuple[float, ...]
+
+
 class FindingView(Struct, frozen=True, omit_defaults=True):
     """A finding; ``nodes`` are those that it is about, the first excerpt of ``code`` has the culprit.
 
@@ -452,3 +459,5 @@ class Wire(Struct, frozen=True):
     """Of the rules that found something."""
     vitals: Vitals | None = None
     """None where no statistics were collected."""
+    norms: GradientNorms | None = None
+    """None where no values were read."""

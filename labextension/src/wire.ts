@@ -224,6 +224,12 @@ export interface NodeNotes {
   alarming: Column;
 }
 
+/** The norm of the gradient that the last backward left in each of these parameters, where it is finite. */
+export interface GradientNorms {
+  node: number[];
+  norm: number[];
+}
+
 /** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. `changes` are the lines of `patch` without its headers. */
 export interface FindingView {
   rule: string;
@@ -391,6 +397,7 @@ export interface Wire {
   gradients?: GradientOrigin[];
   pages?: RulePage[];
   vitals?: Vitals | null;
+  norms?: GradientNorms | null;
 }
 
 /** Every table and its columns. */

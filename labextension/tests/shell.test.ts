@@ -113,11 +113,28 @@ test("the picture is coloured by the bytes that each node saved", () => {
   const fake = show("broken");
   fake.view.heat.mockReturnValue(96);
   named(fake.el, "Bytes saved").click();
+  expect(fake.text(".agi-heat-scale:not([hidden])")).toEqual(["096 B"]);
   const [bytes] = fake.view.heat.mock.lastCall as [Float64Array];
   expect(bytes.reduce((sum, one) => sum + one, 0)).toBeGreaterThan(0);
   expect(fake.text("[role=status]")[0]).toContain("96 B");
   named(fake.el, "Bytes saved").click();
   expect(fake.view.heat).toHaveBeenLastCalledWith(null);
+});
+
+test("the picture is coloured by one thing at a time", () => {
+  const fake = show("attached");
+  named(fake.el, "Bytes saved").click();
+  fake.view.heat.mockReturnValue(25);
+  named(fake.el, "Gradient norm").click();
+  expect(named(fake.el, "Bytes saved").getAttribute("aria-pressed")).toBe("false");
+  expect(fake.text(".agi-heat-scale:not([hidden])")).toEqual(["05"]);
+  const [squares] = fake.view.heat.mock.lastCall as [Float64Array];
+  const weight = nodeOf("attached", (name) => name === "encoder.weight");
+  expect(squares[weight]).toBeGreaterThan(0);
+});
+
+test("without values there is no gradient norm to colour by", () => {
+  expect(() => named(show("broken").el, "Gradient norm")).toThrow();
 });
 
 test("the menu of filters tells how many are in force", () => {

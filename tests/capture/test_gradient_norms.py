@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import autograd_inspector
-from autograd_inspector.views.tables.events import remarks_of
+from autograd_inspector.views.tables.events import norms_of, remarks_of
 
 
 def trained(weight: torch.Tensor, *, values: bool = True, times: int = 1):
@@ -52,6 +52,17 @@ def test_what_has_no_norm(weight, zero, nonfinite):
 def test_values_are_read_only_when_asked():
     """Without the option no norm is known."""
     assert trained(torch.ones(3, requires_grad=True), values=False).capture.leaf_values == ()
+
+
+def test_the_graph_can_be_coloured_by_norms():
+    """Each parameter's node has the norm of its last gradient; without values there is none."""
+    weight = torch.nn.Parameter(torch.ones(4))
+    report = trained(weight, times=2)
+    (node,) = [node.id for node in report.graph.nodes if node.kind == "parameter"]
+    assert norms_of(report.capture, report.graph) == {node: float(weight.grad.norm())}
+    with autograd_inspector.inspect() as inspection:
+        (weight * 2).sum().backward()
+    assert norms_of(inspection.report.capture, inspection.report.graph) == {}
 
 
 def test_the_last_norm_is_told():

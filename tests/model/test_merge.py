@@ -208,6 +208,25 @@ def test_the_forward_of_a_custom_function_folds_into_one_node():
     assert graph.severed == ()
 
 
+def test_what_a_custom_forward_hands_on_is_still_made_outside():
+    """A call inside a custom forward that returns its input does not make that input."""
+
+    class Contiguous(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.contiguous().mul(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    w = torch.ones(2, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        x = w * 3
+        (Contiguous.apply(x).sum() + x.sinh().sum()).backward()
+    assert set(edges_into(inspection.report.graph, "sinh")) == {"mul"}
+
+
 def test_ops_of_a_backward_are_marked_as_such():
     """What a custom backward computes is told apart from the forward."""
     w = torch.ones(2, requires_grad=True)

@@ -153,6 +153,8 @@ class Flow:
                     source = self.leaf(tensor)
                     if source != node:
                         self.edges.setdefault((source, node), ("data", tensor, "", -1))
+            if _passes_through(op):
+                continue
             for tensor in op.outputs:
                 if not self._fixed[tensor]:
                     self._producer[tensor] = node

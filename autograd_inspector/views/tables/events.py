@@ -9,6 +9,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Graph
+from autograd_inspector.model.values import LeafValues
 
 
 class Happening(Struct, frozen=True):
@@ -73,12 +74,12 @@ class Remark(Struct, frozen=True):
 
 def remarks_of(capture: Capture, graph: Graph) -> Iterator[Remark]:
     """Where NaN or Inf came up, and each parameter's gradient: its norm after the last backward, when it was bad."""
-    leaves = {node.tensor: node.id for node in graph.nodes if node.kind == "parameter"}
+    leaves = _parameters(graph)
     for fault in capture.value_faults:
         op = fault.op if fault.op >= 0 else fault.met_by
         if op in graph.by_op:
             yield Remark(graph.by_op[op], "results: " + "; ".join(map(str, fault.outputs)))
-    last = {leaf.tensor: leaf for leaf in capture.leaf_values}
+    last = _last(capture)
     for leaf in capture.leaf_values:
         if leaf.tensor not in leaves:
             continue
@@ -88,3 +89,19 @@ def remarks_of(capture: Capture, graph: Graph) -> Iterator[Remark]:
             yield Remark(leaves[leaf.tensor], f"{text} {after}")
         elif leaf.norm >= 0 and last[leaf.tensor] is leaf:
             yield Remark(leaves[leaf.tensor], f"gradient norm {leaf.norm:.4g} {after}", alarming=False)
+
+
+def norms_of(capture: Capture, graph: Graph) -> dict[int, float]:
+    """Node of each parameter -> the norm of its gradient after the last backward, where it is finite."""
+    leaves = _parameters(graph)
+    return {
+        leaves[leaf.tensor]: leaf.norm for leaf in _last(capture).values() if leaf.tensor in leaves and leaf.norm >= 0
+    }
+
+
+def _parameters(graph: Graph) -> dict[int, int]:
+    return {node.tensor: node.id for node in graph.nodes if node.kind == "parameter"}
+
+
+def _last(capture: Capture) -> dict[int, LeafValues]:
+    return {leaf.tensor: leaf for leaf in capture.leaf_values}

@@ -26,6 +26,12 @@ export interface Box {
   children: Box[];
   /** For kind "node"; else null. */
   node: GraphNode | null;
+  /** Nodes that computed the same again during backward. */
+  again: readonly GraphNode[];
+  /** All in it was computed again; see again.ts. */
+  computedAgain: boolean;
+  /** Something in it was. */
+  holdsAgain: boolean;
   /** Index of the module call that it is, or sits in; -1 outside any module. */
   call: number;
   /** Smallest id of a node inside: its place in program order. */
@@ -85,6 +91,7 @@ export class Places {
 
 /** Of every box that is a node. */
 const NO_CHILDREN: Box[] = [];
+const NEVER: GraphNode[] = [];
 
 /** Shared by all boxes in which nothing went wrong. */
 export const NONE: Troubles = {
@@ -102,6 +109,9 @@ export function newBox(kind: BoxKind, call: number, node: GraphNode | null = nul
     parent: null,
     children: node ? NO_CHILDREN : [],
     node,
+    again: NEVER,
+    computedAgain: false,
+    holdsAgain: false,
     call,
     first: node ? node.id : Number.MAX_SAFE_INTEGER,
     size: node ? 1 : 0,
@@ -110,6 +120,12 @@ export function newBox(kind: BoxKind, call: number, node: GraphNode | null = nul
     signature: -1,
     troubles: NONE,
   };
+}
+
+/** The nodes that a box of one node stands for. */
+export function nodesOf({ node, again }: Box): readonly GraphNode[] {
+  if (!node) return NEVER;
+  return again.length > 0 ? [node, ...again] : [node];
 }
 
 /** A box around others. */

@@ -35,6 +35,8 @@ export interface Branch {
 /** All that goes on from one visible thing (`origin`: a box's id, or a cut's) inside one box. */
 export interface Net {
   origin: number;
+  /** Of what goes on; "" where it is unknown, or of several. */
+  shape: string;
   from: End;
   branches: Map<string, Branch>;
 }
@@ -50,6 +52,7 @@ export interface Scope {
 }
 
 interface Pair {
+  shape: string;
   from: Box;
   to: Box;
   kind: EdgeKind;
@@ -104,10 +107,10 @@ export function* lift(
     cut.severity = worse(cut.severity, pair.severity);
     cut.hot ||= pair.hot;
     const before = kind === "severed" ? "gradient" : kind;
-    join(scopeOf, common, pair.from.id, pair.from, null, cut, { kind: before, hot: pair.hot });
+    join(scopeOf, common, pair.from.id, pair.from, null, cut, { ...pair, kind: before });
   }
   for (const cut of cuts.values()) {
-    join(scopeOf, cut.scope, cut.id, null, cut.target, cut, { kind: cut.kind, hot: cut.hot });
+    join(scopeOf, cut.scope, cut.id, null, cut.target, cut, { ...cut, shape: "" });
   }
   return scopes;
 }
@@ -123,15 +126,16 @@ function* pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Work<I
     if (!ends) continue;
     const [from, to] = [standIn[ends[0].id]!, standIn[ends[1].id]!];
     if (from === to) continue;
-    const { kind, cause } = edges[number]!;
+    const { kind, cause, shape } = edges[number]!;
     const severity = tree.cuts.get(number) ?? "";
     const key = isLabelled(kind)
       ? `${kind} ${from.id} ${to.id} ${cause}`
       : from.id * 2 ** 24 + to.id;
     const pair = pairOf.get(key);
     const burning = hot?.(number) ?? false;
-    if (!pair) pairOf.set(key, { from, to, kind, cause, times: 1, severity, hot: burning });
+    if (!pair) pairOf.set(key, { from, to, kind, cause, times: 1, severity, hot: burning, shape });
     else {
+      if (pair.shape !== shape) pair.shape = "";
       pair.times++;
       pair.severity = worse(pair.severity, severity);
       pair.hot ||= burning;
@@ -145,6 +149,8 @@ function isLabelled(kind: EdgeKind): kind is Cut["kind"] {
   return kind === "severed" || kind === "modified";
 }
 
+type How = Pick<Pair, "kind" | "hot" | "shape">;
+
 /** From a box up to `common`, across, and down to the other; `from` or `to` null where the cut stands. */
 function join(
   scopeOf: (box: Box) => Scope,
@@ -153,7 +159,7 @@ function join(
   from: Box | null,
   to: Box | null,
   cut: Cut | null,
-  how: { kind: EdgeKind; hot: boolean },
+  how: How,
 ): void {
   let start: End = from ? { box: childToward(common, from) } : { cut: cut! };
   for (let at = from; at && at.parent !== common; at = at.parent) {
@@ -171,18 +177,12 @@ function join(
   }
 }
 
-function connect(
-  scope: Scope,
-  origin: number,
-  from: End,
-  to: End,
-  how: { kind: EdgeKind; hot: boolean },
-): void {
+function connect(scope: Scope, origin: number, from: End, to: End, how: How): void {
   let net = scope.nets.get(origin);
   if (!net) {
-    net = { origin, from, branches: new Map() };
+    net = { origin, from, branches: new Map(), shape: how.shape };
     scope.nets.set(origin, net);
-  }
+  } else if (net.shape !== how.shape) net.shape = "";
   const key = "box" in to ? `b${to.box.id}` : "cut" in to ? `c${to.cut.id}` : "out";
   const branch = net.branches.get(key);
   if (!branch) net.branches.set(key, { end: to, kind: how.kind, hot: how.hot });

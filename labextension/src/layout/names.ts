@@ -11,7 +11,9 @@ export class Names {
 
   constructor(private readonly tree: Tree) {
     this.calls = new Map(tree.graph.calls.map((call) => [call.id, call]));
-    for (const call of tree.graph.calls) {
+    for (const { kind, call: id } of tree.boxes) {
+      const call = kind === "module" ? this.calls.get(id)! : null;
+      if (!call) continue;
       const key = `${call.root} ${call.path}`;
       this.times.set(key, (this.times.get(key) ?? 0) + 1);
     }
@@ -19,7 +21,8 @@ export class Names {
 
   /** Title and subtitle. */
   of(box: Box): [string, string] {
-    return box.node ? this.ofNode(box, box.node) : this.ofGroup(box);
+    const [title, subtitle] = box.node ? this.ofNode(box, box.node) : this.ofGroup(box);
+    return box.computedAgain ? [`${title} ↻`, subtitle] : [title, subtitle];
   }
 
   /** Name and class, for the head of an open box. */
@@ -39,7 +42,6 @@ export class Names {
 
   private ofGroup(box: Box): [string, string] {
     const inside = box.children;
-    const names = (): string[] => inside.map((child) => this.nameOf(child));
     switch (box.kind) {
       case "module": {
         const call = this.calls.get(box.call)!;
@@ -57,17 +59,23 @@ export class Names {
         return [many, joined(span, ...contents(box))];
       }
       case "unit":
-        return [listed(names(), 2), `${unitNumber(box)}`];
+        return [
+          listed(
+            inside.map((child) => this.nameOf(child)),
+            2,
+          ),
+          `${unitNumber(box)}`,
+        ];
       case "crowd": {
         const nodes = inside.map((child) => child.node!);
         return [counted(nodes.length, nodes[0]!.kind), listed(leafNames(nodes))];
       }
       case "setup":
-        return ["initialisation", `${counted(box.size, "op")}: ${listed(names())}`];
+        return ["initialisation", `${counted(opsOf(box).length, "op")}: ${listed(opsOf(box))}`];
       case "apart":
         return [counted(box.size, "other node"), "led to no backward"];
       default:
-        return [counted(box.size, "node"), listed(names())];
+        return [counted(box.size, "node"), listed(opsOf(box))];
     }
   }
 
@@ -105,6 +113,12 @@ export class Names {
   private pathOf(box: Box | null): string {
     return box && box.call >= 0 ? (this.calls.get(box.call)?.path ?? "") : "";
   }
+}
+
+/** Names of the ops inside, in program order. */
+function opsOf(box: Box): string[] {
+  if (box.node) return isLeaf(box.node) ? [] : [box.node.name];
+  return box.children.flatMap(opsOf);
 }
 
 /** How much is inside; of a single op its name, unless the class says it. */

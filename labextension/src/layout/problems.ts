@@ -1,23 +1,12 @@
 /** What went wrong, where, and in which boxes around it that shows. */
 
-import type { Severity } from "../model/graph";
+import type { CaptureGraph, GraphNode, Severity } from "../model/graph";
 import { severityOfCut, severityOfNode, worse } from "../model/severity";
-import { type Box, commonBox, NONE, type Tree, type Troubles } from "./box";
+import { type Box, commonBox, NONE, nodesOf, type Tree, type Troubles } from "./box";
 
 export function markTroubles(tree: Tree): void {
   const { graph } = tree;
-  for (const box of tree.boxes) {
-    const node = box.node;
-    const severity = node ? severityOfNode(graph, node) : "";
-    if (!node || !severity) continue;
-    for (let at: Box | null = box; at; at = at.parent) {
-      const troubles = troublesIn(at);
-      if (node.failed) troubles.failed++;
-      troubles.modified += node.modified.length;
-      troubles.worst = worse(troubles.worst, severity);
-      for (const finding of node.findings) troubles.findings.add(finding);
-    }
-  }
+  for (const box of tree.boxes) for (const node of nodesOf(box)) markNode(graph, box, node);
   graph.edges.forEach((edge, number) => {
     const ends = tree.ends[number];
     const severity = ends ? severityOfCut(graph, edge, [ends[0].node, ends[1].node]) : "";
@@ -30,6 +19,18 @@ export function markTroubles(tree: Tree): void {
         troubles.cuts.set(edge.cause, (troubles.cuts.get(edge.cause) ?? 0) + 1);
     }
   });
+}
+
+function markNode(graph: CaptureGraph, box: Box, node: GraphNode): void {
+  const severity = severityOfNode(graph, node);
+  if (!severity) return;
+  for (let at: Box | null = box; at; at = at.parent) {
+    const troubles = troublesIn(at);
+    if (node.failed) troubles.failed++;
+    troubles.modified += node.modified.length;
+    troubles.worst = worse(troubles.worst, severity);
+    for (const finding of node.findings) troubles.findings.add(finding);
+  }
 }
 
 function troublesIn(box: Box): Troubles {
@@ -47,8 +48,9 @@ export function isProblem(tree: Tree, severity: Severity | ""): boolean {
 /** Ids of the nodes that a problem is about, ends of cuts among them. */
 export function problemNodes(tree: Tree): Set<number> {
   const ids = new Set<number>();
-  for (const { node, troubles } of tree.boxes) {
-    if (node && isProblem(tree, troubles.worst)) ids.add(node.id);
+  for (const box of tree.boxes) {
+    if (!box.node || !isProblem(tree, box.troubles.worst)) continue;
+    for (const node of nodesOf(box)) if (severityOfNode(tree.graph, node)) ids.add(node.id);
   }
   for (const [number, severity] of tree.cuts) {
     const { source, target } = tree.graph.edges[number]!;

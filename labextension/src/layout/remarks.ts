@@ -1,7 +1,8 @@
 /** What a box says beneath its name: what went wrong in it, and what a reader should know. */
 
 import type { Severity } from "../model/graph";
-import type { Box, Tree } from "./box";
+import { startsBackward } from "../model/shown";
+import { type Box, nodesOf, type Tree } from "./box";
 import { counted, shown } from "./text";
 
 export interface Remark {
@@ -19,9 +20,12 @@ function troublesOf(box: Box, tree: Tree): Remark[] {
   const say = (text: string, role: Severity): unknown => remarks.push({ text, role });
   if (failed) say(`✕ backward failed ${box.node ? "here" : "inside"}`, "error");
   if (box.node) {
-    for (const { name, saved, now } of box.node.modified) {
-      say(`${shown(name, 20)}: saved v${saved}, now v${now}`, "error");
+    const saved = new Set<string>();
+    for (const { modified } of nodesOf(box)) {
+      for (const { name, saved: then, now } of modified)
+        saved.add(`${shown(name, 20)}: saved v${then}, now v${now}`);
     }
+    for (const text of saved) say(text, "error");
     if (box.node.error && !failed) say(`raised ${shown(box.node.error)}`, "error");
   } else {
     if (modified) say(`${counted(modified, "saved tensor")} modified`, "error");
@@ -45,14 +49,19 @@ function namesOf(findings: Set<number>, tree: Tree): string {
 
 function notesOf(box: Box): Remark[] {
   const notes: string[] = [];
-  if (box.node?.root) notes.push("backward starts here");
-  if (box.node?.recomputed) notes.push("↻ during backward");
+  if (box.node && startsBackward(box.node)) notes.push("backward starts here");
+  if (box.node?.recomputed && !box.computedAgain) notes.push("↻ during backward");
+  if (box.holdsAgain && !box.computedAgain) notes.push("↻ partly");
   const hooks = hooksIn(box);
   if (hooks) notes.push(`↪ ${counted(hooks, "hook")}`);
   return notes.map((text) => ({ text, role: "note" }));
 }
 
+function hooksOn(box: Box): number {
+  return nodesOf(box).reduce((sum, node) => sum + node.hooks, 0);
+}
+
 /** Hooks on all that is in a box. */
 export function hooksIn(box: Box): number {
-  return box.children.reduce((sum, child) => sum + hooksIn(child), box.node?.hooks ?? 0);
+  return box.children.reduce((sum, child) => sum + hooksIn(child), hooksOn(box));
 }

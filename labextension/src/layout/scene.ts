@@ -5,7 +5,7 @@ import type { Box } from "./box";
 import type { Placed } from "./compose";
 import { cutText } from "./compose";
 import type { Route, Stub } from "./layered/problem";
-import type { Cut } from "./lift";
+import type { Cut, End } from "./lift";
 import type { Work } from "./work";
 
 /** Wires between two places where the work may be interrupted. */
@@ -40,6 +40,8 @@ export interface Wire {
   scope: Box;
   kind: EdgeKind;
   hot: boolean;
+  /** Of the value that leaves a closed box, which says nothing of it; else "". */
+  shape: string;
   /** How grave the cut is that it comes from. */
   severity: Severity | "";
   /** What it joins within its scope: ids of items. */
@@ -117,6 +119,7 @@ function* addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Sc
       if (group) group.push(stub);
       else groups.set(key, [stub]);
     }
+    const [first] = groups.values();
     for (const stubs of groups.values()) {
       const { kind, hot } = targets[stubs[0]!.target]!;
       const ends = stubs.map((stub) => targets[stub.target]!.end);
@@ -127,6 +130,7 @@ function* addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Sc
         scope,
         kind,
         hot,
+        shape: stubs === first && leavesClosed(placed, net.from) ? net.shape : "",
         severity: "cut" in net.from ? net.from.cut.severity : "",
         from: "box" in net.from ? net.from.box.id : "cut" in net.from ? net.from.cut.id : -1,
         to: ends.map((end) => ("box" in end ? end.box.id : "cut" in end ? end.cut.id : -1)),
@@ -148,8 +152,12 @@ function* addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Sc
   }
 }
 
+function leavesClosed(placed: Placed, from: End): boolean {
+  return "box" in from && from.box.children.length > 0 && !placed.opened.has(from.box);
+}
+
 /** A wire that goes on inside an open box, or through a gate, has no tip yet. */
-function pointsAt(placed: Placed, end: { box: Box } | { cut: Cut } | { gate: number }): boolean {
+function pointsAt(placed: Placed, end: End): boolean {
   return "box" in end && !placed.opened.has(end.box);
 }
 

@@ -1,11 +1,13 @@
 /** Capture -> boxes in boxes: one for each module call, folded so that none holds too many. */
 
 import type { CaptureGraph } from "../model/graph";
+import { markComputedAgain } from "./again";
 import { adopt, type Box, newBox, Places, type Tree } from "./box";
 import { fold } from "./fold";
 import { foldApart, relevant } from "./fold_unrelated";
 import { foldCrowds, isLeaf, placeLeaves } from "./leaves";
 import { markTroubles } from "./problems";
+import { recomputedIn } from "./recomputed";
 import { Signatures } from "./signature";
 
 export function buildTree(graph: CaptureGraph): Tree {
@@ -40,6 +42,7 @@ export function buildTree(graph: CaptureGraph): Tree {
   const tree: Tree = { graph, boxes: [], root, boxesOf: new Places(), ends, cuts: new Map() };
   number(tree, root);
   markTroubles(tree);
+  if (graph.nodes.some((node) => node.recomputed)) markComputedAgain(root);
   return tree;
 }
 
@@ -49,11 +52,16 @@ function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   else map.set(key, [value]);
 }
 
-/** Every op into the call that it ran in; calls in which nothing ran are not drawn. */
+/**
+ * Every op into the call that it ran in; calls in which nothing ran are not drawn. What a checkpoint computed again is
+ * drawn where it was computed first.
+ */
 function placeOps(graph: CaptureGraph, root: Box, boxOf: (Box | undefined)[]): void {
   const calls = new Map(graph.calls.map((call) => [call.id, call]));
   const scopes = new Map<number, Box>([[-1, root]]);
-  const scopeOf = (id: number): Box => {
+  const again = recomputedIn(graph);
+  const scopeOf = (ran: number): Box => {
+    const id = again.calls.get(ran) ?? ran;
     const scope = scopes.get(id);
     if (scope) return scope;
     const call = calls.get(id);
@@ -66,8 +74,15 @@ function placeOps(graph: CaptureGraph, root: Box, boxOf: (Box | undefined)[]): v
   const callOf = callsOfStrays(graph);
   for (const node of graph.nodes) {
     if (isLeaf(node)) continue;
-    const scope = scopeOf(callOf.get(node.id) ?? node.call);
+    const twin = boxOf[again.twins.get(node.id) ?? -1];
+    if (twin) {
+      twin.again = [...twin.again, node];
+      boxOf[node.id] = twin;
+      continue;
+    }
+    const scope = scopeOf(callOf.get(node.id) ?? again.homes.get(node.id) ?? node.call);
     const box = newBox("node", scope.call, node);
+    box.computedAgain = node.recomputed && (again.homes.has(node.id) || again.calls.has(node.call));
     boxOf[node.id] = box;
     adopt(scope, box);
   }
@@ -118,5 +133,6 @@ function number(tree: Tree, box: Box): void {
   box.id = tree.boxes.length;
   tree.boxes.push(box);
   if (box.node) tree.boxesOf.add(box.node.id, box);
+  for (const { id } of box.again) tree.boxesOf.add(id, box);
   for (const child of box.children) number(tree, child);
 }

@@ -94,8 +94,13 @@ const QUIET: ReadonlySet<BoxKind> = new Set(["crowd", "apart", "setup", "run"]);
 
 /** Nobody opens these to understand a model. */
 function quiet(box: Box): boolean {
-  if (box.kind === "module") return opsIn(box) < 2;
+  if (box.kind === "module") return opsIn(box) < 2 && !wraps(box);
   return QUIET.has(box.kind);
+}
+
+/** A module around another: open, it takes no more room than that. */
+function wraps(box: Box): boolean {
+  return box.children.some((child) => child.kind === "module");
 }
 
 /** Children but for the tensors. */
@@ -113,14 +118,17 @@ function isParameter(box: Box): boolean {
 function largestFirst(tree: Tree, start: Open): Open {
   const open = new Set(start);
   let shown = count(tree, open);
-  const closed = tree.boxes
-    .filter((box) => box.children.length > 0 && !open.has(box.id) && !quiet(box))
-    .filter((box) => box.parent && open.has(box.parent.id))
-    .sort((a, b) => b.size - a.size || a.id - b.id);
-  for (const box of closed) {
-    if (shown >= FEWEST || shown + box.children.length - 1 > MOST) continue;
-    open.add(box.id);
-    shown += box.children.length - 1;
+  const inside = (box: Box): Box[] =>
+    box.children.filter((child) => child.children.length > 0 && !quiet(child));
+  let closed = [...open].flatMap((id) => inside(tree.boxes[id]!));
+  while (closed.length > 0 && shown < FEWEST) {
+    closed = closed.filter((box) => !open.has(box.id) && shown + box.children.length - 1 <= MOST);
+    closed.sort((a, b) => b.size - a.size || a.id - b.id);
+    const [largest] = closed;
+    if (!largest) break;
+    open.add(largest.id);
+    shown += largest.children.length - 1;
+    closed.push(...inside(largest));
   }
   return open;
 }

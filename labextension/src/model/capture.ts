@@ -148,6 +148,17 @@ export class Capture {
     return bytes;
   }
 
+  /** Of each node the squared norm of its gradient, which add up; null where no values were read. */
+  squaredNorms(): Float64Array | null {
+    const { norms } = this.data;
+    if (!norms) return null;
+    const squares = new Float64Array(this.size);
+    norms.node.forEach((node, row) => {
+      squares[node] = norms.norm[row]! ** 2;
+    });
+    return squares;
+  }
+
   /** Something modified one of its saved tensors. */
   spoiled(node: number): boolean {
     const { status } = this.data.saved;

@@ -9,6 +9,8 @@ export interface Change {
   said: string;
   /** In the newer graph; -1 where it is gone. */
   node: number;
+  /** In the older one; -1 where it was not there. */
+  was: number;
 }
 
 export interface Diff {
@@ -19,7 +21,8 @@ export interface Diff {
   reached: Change[];
   lost: Change[];
   moved: Change[];
-  same: number;
+  /** Node of the newer graph -> the same of the older one. */
+  pairs: Map<number, number>;
 }
 
 export function diff(before: CaptureGraph, after: CaptureGraph): Diff {
@@ -32,7 +35,7 @@ export function diff(before: CaptureGraph, after: CaptureGraph): Diff {
     reached: [],
     lost: [],
     moved: [],
-    same: 0,
+    pairs: new Map(),
   };
   const [cutsBefore, cutsAfter] = [cuts(before), cuts(after)];
   for (const [key, node] of keyed(after)) {
@@ -40,27 +43,27 @@ export function diff(before: CaptureGraph, after: CaptureGraph): Diff {
     old.delete(key);
     const cut = cutsAfter.get(node.id);
     if (!was) {
-      changes.added.push(change(node, cut ? `✂ ${cut}` : ""));
-      if (cut) changes.cut.push(change(node, cut));
+      changes.added.push(change(node, -1, cut ? `✂ ${cut}` : ""));
+      if (cut) changes.cut.push(change(node, -1, cut));
       continue;
     }
-    changes.same += 1;
+    changes.pairs.set(node.id, was.id);
+    const said = (text: string): Change => change(node, was.id, text);
     const cutBefore = cutsBefore.get(was.id);
-    if (cut && !cutBefore) changes.cut.push(change(node, cut));
-    if (!cut && cutBefore) changes.mended.push(change(node, `was ${cutBefore}`));
-    if (was.gradient === "none" && node.gradient === "present")
-      changes.reached.push(change(node, ""));
-    if (was.gradient === "present" && node.gradient === "none") changes.lost.push(change(node, ""));
+    if (cut && !cutBefore) changes.cut.push(said(cut));
+    if (!cut && cutBefore) changes.mended.push(said(`was ${cutBefore}`));
+    if (was.gradient === "none" && node.gradient === "present") changes.reached.push(said(""));
+    if (was.gradient === "present" && node.gradient === "none") changes.lost.push(said(""));
     if (was.device !== node.device && was.device && node.device) {
-      changes.moved.push(change(node, `${was.device} → ${node.device}`));
+      changes.moved.push(said(`${was.device} → ${node.device}`));
     } else if (was.dtype !== node.dtype && was.dtype && node.dtype) {
-      changes.moved.push(change(node, `${was.dtype} → ${node.dtype}`));
+      changes.moved.push(said(`${was.dtype} → ${node.dtype}`));
     }
   }
   for (const node of old.values()) {
     const cut = cutsBefore.get(node.id);
-    changes.gone.push({ ...change(node, cut ? `✂ ${cut}` : ""), node: -1 });
-    if (cut) changes.mended.push({ ...change(node, `was ${cut}`), node: -1 });
+    changes.gone.push({ ...change(node, node.id, cut ? `✂ ${cut}` : ""), node: -1 });
+    if (cut) changes.mended.push({ ...change(node, node.id, `was ${cut}`), node: -1 });
   }
   return changes;
 }
@@ -88,7 +91,7 @@ function keyed(graph: CaptureGraph): Map<string, GraphNode> {
   return nodeOf;
 }
 
-function change(node: GraphNode, detail: string): Change {
+function change(node: GraphNode, was: number, said: string): Change {
   const name = opName(node.name);
-  return { text: node.path ? `${node.path} · ${name}` : name, said: detail, node: node.id };
+  return { text: node.path ? `${node.path} · ${name}` : name, said, node: node.id, was };
 }

@@ -71,6 +71,8 @@ export interface GraphEdge {
   cause: string;
   site: number;
   live: boolean;
+  /** Of the value; "" where that is not known. */
+  shape: string;
 }
 
 export interface Call {

@@ -59,7 +59,8 @@ function made(capture: Capture): CaptureGraph {
 }
 
 function edgesOf(capture: Capture): GraphEdge[] {
-  const { source, target, kind, cause, site, live } = capture.data.edges;
+  const { source, target, kind, cause, site, live, tensor } = capture.data.edges;
+  const { shape } = capture.data.tensors;
   const edges: GraphEdge[] = [];
   for (let n = 0; n < source.length; n++) {
     edges.push({
@@ -69,6 +70,7 @@ function edgesOf(capture: Capture): GraphEdge[] {
       cause: capture.text(cause[n]),
       site: site[n]!,
       live: live[n] === 1,
+      shape: capture.text(shape[tensor[n]!]),
     });
   }
   return edges;

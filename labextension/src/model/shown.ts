@@ -9,6 +9,17 @@ export function size(count: number): string {
   return `${Number(value.toPrecision(3))} TB`;
 }
 
+/** A checkpoint of the reentrant kind starts one of its own, inside that which the program started. */
+export function startsBackward({
+  root,
+  recomputed,
+}: {
+  root: boolean;
+  recomputed: boolean;
+}): boolean {
+  return root && !recomputed;
+}
+
 export function counted(count: number, noun: string): string {
   const ending = count === 1 ? "" : noun.endsWith("ch") ? "es" : "s";
   return `${count.toLocaleString("en")} ${noun}${ending}`;

@@ -33,6 +33,7 @@ function edgesFrom(capture: Capture, saver: GraphNode, writes: Map<number, Write
         cause: `v${before}→v${after}`,
         site: -1,
         live: true,
+        shape: "",
       });
     }
   }

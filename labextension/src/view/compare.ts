@@ -1,4 +1,4 @@
-/** Two captures: what is new in this one, what is gone, newly cut, newly reached, moved. */
+/** Two captures: their graphs beside each other, and what is new in this one, what is gone, newly cut, newly reached, moved. */
 
 import type { Capture } from "../model/capture";
 import { type Change, diff } from "../model/diff";
@@ -6,14 +6,25 @@ import { graphOf } from "../model/graph_of";
 import { counted, size } from "../model/shown";
 import type { Context } from "./context";
 import { button, el } from "./dom";
+import { TwoGraphs } from "./two_graphs";
 
 const MOST = 200;
 const HELP = "Put another capture beside this one: report.widget(compare=other_report).";
 
-export function compare(context: Context, other: Capture | null, name: string): HTMLElement {
-  if (!other) return el("p", { class: "agi-empty" }, HELP);
+export interface Compared {
+  root: HTMLElement;
+  /** Null where there is nothing to draw. */
+  graphs: TwoGraphs | null;
+}
+
+export function compare(context: Context, other: Capture | null, name: string): Compared {
+  if (!other) return { root: el("p", { class: "agi-empty" }, HELP), graphs: null };
   const before = graphOf(other);
   const changed = diff(before, context.graph);
+  const drawn = before.nodes.length > 0 && context.graph.nodes.length > 0;
+  const graphs = drawn
+    ? new TwoGraphs(context, { graph: before, name: name || "the other" }, changed)
+    : null;
   const sections: [string, string, Change[]][] = [
     ["Newly cut", "✂", changed.cut],
     ["Cut no more", "∿", changed.mended],
@@ -24,24 +35,22 @@ export function compare(context: Context, other: Capture | null, name: string): 
     ["Gone", "−", changed.gone],
   ];
   const filled = sections.filter(([, , changes]) => changes.length);
-  return el(
+  const same = counted(changed.pairs.size, "node");
+  const root = el(
     "div",
     { class: "agi-compare" },
-    sideBySide(other, context.capture, name),
+    graphs?.root,
     filled.length === 0 &&
-      el(
-        "p",
-        { class: "agi-empty" },
-        `Nothing differs: all ${counted(changed.same, "node")} are the same.`,
-      ),
-    ...filled.map(([title, sign, changes]) => section(context, title, sign, changes)),
-    filled.length > 0 &&
-      el("p", { class: "agi-quiet" }, `${counted(changed.same, "node")} in both`),
+      el("p", { class: "agi-empty" }, `Nothing differs: all ${same} are the same.`),
+    ...filled.map(([title, sign, changes]) => section(context, graphs, title, sign, changes)),
+    filled.length > 0 && el("p", { class: "agi-quiet" }, `${same} in both`),
+    numbers(other, context.capture, name),
   );
+  return { root, graphs };
 }
 
-function sideBySide(before: Capture, after: Capture, name: string): HTMLElement {
-  const numbers = (capture: Capture): [string, string][] => {
+function numbers(before: Capture, after: Capture, name: string): HTMLElement {
+  const of = (capture: Capture): [string, string][] => {
     const { head, findings } = capture.data;
     return [
       ["cell", head.cell],
@@ -52,7 +61,7 @@ function sideBySide(before: Capture, after: Capture, name: string): HTMLElement 
       ["raised", head.error.split("\n")[0] || "nothing"],
     ];
   };
-  const [one, two] = [numbers(before), numbers(after)];
+  const [one, two] = [of(before), of(after)];
   const rows = one.map(([what, value], n) =>
     el(
       "tr",
@@ -72,21 +81,27 @@ function sideBySide(before: Capture, after: Capture, name: string): HTMLElement 
   );
 }
 
-function section(context: Context, title: string, sign: string, changes: Change[]): HTMLElement {
-  const ids = changes.map((change) => change.node).filter((id) => id >= 0);
-  const rows = changes
-    .slice(0, MOST)
-    .map((change) =>
-      el(
-        "li",
-        {},
-        el("span", { class: "agi-symbol", "aria-hidden": "true" }, sign),
-        change.node >= 0
-          ? button(change.text, () => focus(context, [change.node]), { class: "agi-link" })
-          : el("span", {}, change.text),
-        change.said && el("span", { class: "agi-quiet" }, ` ${change.said}`),
-      ),
-    );
+function section(
+  context: Context,
+  graphs: TwoGraphs | null,
+  title: string,
+  sign: string,
+  changes: Change[],
+): HTMLElement {
+  const show = (some: Change[]) => {
+    graphs?.root.closest(".agi-panel")?.scrollTo?.({ top: 0 });
+    graphs?.show(some);
+    context.announce(`${title}: ${counted(some.length, "node")}`);
+  };
+  const rows = changes.slice(0, MOST).map((change) =>
+    el(
+      "li",
+      {},
+      el("span", { class: "agi-symbol", "aria-hidden": "true" }, sign),
+      button(change.text, () => show([change]), { class: "agi-link" }),
+      change.said && el("span", { class: "agi-quiet" }, ` ${change.said}`),
+    ),
+  );
   return el(
     "section",
     { class: "agi-section" },
@@ -95,18 +110,12 @@ function section(context: Context, title: string, sign: string, changes: Change[
       {},
       `${title} `,
       el("span", { class: "agi-quiet" }, changes.length.toLocaleString("en")),
-      ids.length > 0 &&
-        button("Show in graph", () => focus(context, ids), {
-          class: "agi-show",
-          "aria-label": `Show in graph: ${title}`,
-        }),
+      button("Show in graph", () => show(changes), {
+        class: "agi-show",
+        "aria-label": `Show in graph: ${title}`,
+      }),
     ),
     el("ul", { class: "agi-links" }, ...rows),
     changes.length > MOST && el("p", { class: "agi-quiet" }, `and ${changes.length - MOST} more`),
   );
-}
-
-function focus(context: Context, ids: number[]): void {
-  context.show("Graph");
-  context.selection.set(ids, "compare", true);
 }

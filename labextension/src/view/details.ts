@@ -1,11 +1,13 @@
 /** Everything about what is selected: a finding, or a node with its neighbours as links. */
 
+import { treeOf } from "../layout";
+import { nodesOf } from "../layout/box";
 import type { Frame, TensorFacts } from "../model/capture";
 import { originOf } from "../model/gradients";
 import { severityOf } from "../model/severity";
-import { counted, opName, size } from "../model/shown";
+import { counted, opName, size, startsBackward } from "../model/shown";
 import type { Context } from "./context";
-import { links, neighbours } from "./details_links";
+import { link, links, neighbours } from "./details_links";
 import { savedRow, tensors, writes } from "./details_tensors";
 import { button, dotted, el, fill, source } from "./dom";
 import { findingDetails } from "./finding_details";
@@ -56,7 +58,7 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
   if (!node) return [el("p", { class: "agi-empty" }, "There is no such node.")];
   const call = context.graph.calls[node.call];
   const marks = [
-    node.root && "backward starts here",
+    startsBackward(node) && "backward starts here",
     node.failed && "backward failed here",
     node.recomputed && "ran during backward",
     node.region && `under ${node.region}`,
@@ -93,6 +95,7 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
     node.op >= 0 ? section("Inputs", tensors(context, capture.inputs(node.op))) : null,
     node.op >= 0 ? section("Outputs", tensors(context, capture.outputs(node.op))) : null,
     gradientFrom(context, node.tensor),
+    section("Computed again during backward", computedAgain(context, id)),
     section("Saved for backward", capture.saved(id).map(savedRow)),
     section("Modified in place", writes(context, node.op)),
     neighbours(context, id, "source"),
@@ -107,6 +110,16 @@ function facts(pairs: [string, string][]): HTMLElement {
     { class: "agi-facts" },
     ...shown.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, dotted(value))]),
   );
+}
+
+/** Of an op inside a checkpoint: the ops that computed the same once more. */
+function computedAgain(context: Context, id: number): HTMLElement[] {
+  const [box] = treeOf(context.graph).boxesOf.get(id);
+  const others = box ? nodesOf(box).filter((node) => node.id !== id) : [];
+  return others.map((node) => {
+    const which = node.recomputed ? "again" : "first";
+    return el("li", {}, `${which} as `, link(context, node.id, `op ${node.op + 1}`));
+  });
 }
 
 /** What a parameter or an input is. */

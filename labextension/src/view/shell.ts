@@ -22,6 +22,7 @@ import { Tabs } from "./tabs";
 import { followTheme } from "./theme";
 import { timeline } from "./timeline";
 import { toolbar } from "./toolbar";
+import type { TwoGraphs } from "./two_graphs";
 import { vitals } from "./vitals";
 
 export interface Other {
@@ -55,6 +56,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   const selection = new Selection();
   const live = el("p", { class: "agi-status", role: "status" });
   let view: GraphView | null = null;
+  let beside: TwoGraphs | null = null;
   let grey: number | null = null;
   const stories = capture.data.findings;
   let read: number | null = stories.length ? 0 : null;
@@ -126,10 +128,16 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       ...(figures ? [{ name: "Vitals" as const, make: () => vitals(context, figures) }] : []),
       {
         name: "Compare",
-        make: () =>
-          options.refused
-            ? el("p", { class: "agi-empty" }, `No comparison: ${options.refused}.`)
-            : compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
+        make: (panel) => {
+          if (options.refused)
+            return el("p", { class: "agi-empty" }, `No comparison: ${options.refused}.`);
+          const { other } = options;
+          const { root, graphs } = compare(context, other?.capture ?? null, other?.name ?? "");
+          panel.append(root);
+          graphs?.draw(options.createGraphView);
+          beside = graphs;
+          return root;
+        },
       },
     ],
     // Findings hold their own lines, and tables need the room.
@@ -167,6 +175,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       unfollow();
       release();
       view?.destroy();
+      beside?.destroy();
       root.remove();
     },
   };

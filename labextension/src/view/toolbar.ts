@@ -4,7 +4,7 @@ import type { Filter, GraphView } from "../model/graph_view";
 import { matches } from "../model/search";
 import { counted, size } from "../model/shown";
 import { type Context, label } from "./context";
-import { button, el, toggle } from "./dom";
+import { button, el, fill, toggle } from "./dom";
 import { menu } from "./menu";
 import { roving } from "./roving";
 
@@ -15,6 +15,7 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
       title: `Expand to depth ${depth}`,
     }),
   );
+  const scale = el("span", { class: "agi-heat-scale", hidden: true });
   const bar = el(
     "div",
     { class: "agi-toolbar", role: "toolbar", "aria-label": "Graph" },
@@ -26,14 +27,15 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
       button("All", () => view.expandAll(), { "aria-label": "Expand all", title: "Expand all" }),
     ),
     toggle("Outline", (on) => view.outline(on)),
-    filters(context, view),
+    filters(context, view, scale),
+    scale,
     more,
   );
   roving(bar);
   return bar;
 }
 
-function filters(context: Context, view: GraphView): HTMLElement {
+function filters(context: Context, view: GraphView, scale: HTMLElement): HTMLElement {
   const filter: Filter = {};
   const change = (wanted: Filter) => view.filter(Object.assign(filter, wanted));
   const way = toggle("Gradient path", (on) =>
@@ -46,11 +48,7 @@ function filters(context: Context, view: GraphView): HTMLElement {
     hasProblem(context) && toggle("Only the problem", (on) => change({ problems: on })),
     toggle("Parameters", (on) => change({ parameters: on })),
     way,
-    toggle("Bytes saved", (on) => {
-      const most = view.heat(on ? context.capture.savedBytes() : null);
-      if (on)
-        context.announce(`coloured by bytes saved for backward, at most ${size(most)} in a box`);
-    }),
+    ...heats(context, view, scale),
     choice(context, "device", (device) => change({ device })),
     choice(context, "dtype", (dtype) => change({ dtype })),
   ];
@@ -64,6 +62,26 @@ function filters(context: Context, view: GraphView): HTMLElement {
   };
   for (const event of ["click", "change"]) made.addEventListener(event, tell);
   return made;
+}
+
+/** What boxes can be coloured by, one at a time; the scale says what the deepest colour is. */
+function heats({ capture, announce }: Context, view: GraphView, scale: HTMLElement): HTMLElement[] {
+  const choices: HTMLButtonElement[] = [];
+  const heat = (name: string, values: Float64Array, said: (most: number) => string) => {
+    const choice = toggle(name, (on) => {
+      for (const other of choices)
+        if (other !== choice) other.setAttribute("aria-pressed", "false");
+      const most = view.heat(on ? values : null);
+      scale.hidden = !on;
+      fill(scale, "0", el("i"), said(most));
+      if (on) announce(`coloured by ${name.toLowerCase()}, at most ${said(most)} in a box`);
+    });
+    choices.push(choice);
+  };
+  heat("Bytes saved", capture.savedBytes(), size);
+  const norms = capture.squaredNorms();
+  if (norms) heat("Gradient norm", norms, (most) => `${Number(Math.sqrt(most).toPrecision(3))}`);
+  return choices;
 }
 
 function hasProblem({ graph }: Context): boolean {

@@ -2,14 +2,26 @@
 
 import type { Call, CaptureGraph, EdgeKind, GraphEdge, GraphNode } from "../../src/model/graph";
 import chain from "./captured/chain.json";
+import checkpointed from "./captured/checkpointed.json";
 import gpt2 from "./captured/gpt2.json";
 import lstm from "./captured/lstm.json";
+import reentrant from "./captured/reentrant.json";
 import resnet from "./captured/resnet.json";
 import severed from "./captured/severed.json";
 import t5 from "./captured/t5.json";
 import version from "./captured/version.json";
 
-const STORED: Record<string, unknown> = { gpt2, t5, resnet, lstm, chain, severed, version };
+const STORED: Record<string, unknown> = {
+  gpt2,
+  t5,
+  resnet,
+  lstm,
+  chain,
+  severed,
+  version,
+  checkpointed,
+  reentrant,
+};
 export const REAL = Object.keys(STORED);
 
 const KINDS: Record<string, EdgeKind> = { g: "gradient", d: "data", s: "severed" };
@@ -51,7 +63,16 @@ export function node(id: number, fields: Partial<GraphNode> = {}): GraphNode {
 }
 
 export function edge(source: number, target: number, fields: Partial<GraphEdge> = {}): GraphEdge {
-  return { source, target, kind: "gradient", cause: "", site: -1, live: false, ...fields };
+  return {
+    source,
+    target,
+    kind: "gradient",
+    cause: "",
+    site: -1,
+    live: false,
+    shape: "",
+    ...fields,
+  };
 }
 
 export function call(id: number, parent: number, path: string, type: string, nth = 1): Call {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { Layout } from "../../src/layout";
-import type { Box } from "../../src/layout/box";
+import type { Box, Tree } from "../../src/layout/box";
 import { lift } from "../../src/layout/lift";
 import { Names } from "../../src/layout/names";
 import { buildTree } from "../../src/layout/tree";
@@ -78,6 +78,24 @@ test("an edge crosses at the lowest box that holds both its ends", () => {
   const { from, branches } = of(0).nets.get(a!.id)!;
   expect("box" in from && from.box.call).toBe(1);
   expect([...branches.values()].map((b) => "box" in b.end && b.end.box.call)).toEqual([3]);
+});
+
+test("a wire says the shape of what leaves a closed box, unless there are several", () => {
+  const graph = nested();
+  const out = graph.edges.find((one) => one.source === 3)!;
+  out.shape = "4×2";
+  const shapes = (open: (tree: Tree) => Set<number>, drawn = graph) => {
+    const layout = new Layout(drawn);
+    return layout.scene(open(layout.tree)).wires.map((wire) => wire.shape);
+  };
+  expect(shapes((tree) => toDepth(tree, 0))).toEqual(["", "4×2"]);
+  expect(shapes(everything)).not.toContain("4×2");
+  const logged: CaptureGraph = {
+    ...graph,
+    nodes: [...graph.nodes, node(5, { name: "log", op: 3 })],
+    edges: [...graph.edges, edge(2, 5, { kind: "data", shape: "1" })],
+  };
+  expect(shapes((tree) => toDepth(tree, 0), logged)).not.toContain("4×2");
 });
 
 test("edges within a closed box are not drawn, those of equal ends once", () => {

@@ -21,6 +21,7 @@ export function spoken(box: Box, open: boolean, labels: Labels, facts: Facts[]):
   if (worst && !open) parts.push(BADGES[worst].meaning);
   const meaning = box.node ? MEANING[lookOfBox(box, facts)] : (GROUPS[box.kind] ?? "group");
   if (!parts.includes(meaning)) parts.push(meaning);
+  if (box.computedAgain) parts.push("computed again during backward");
   if (box.node?.path) parts.push(`in ${box.node.path}`);
   const region = facts[box.id]!.region;
   if (region) parts.push(`under ${region}`);

@@ -11,6 +11,7 @@ import { SvgLayer } from "./svg_layer";
 const WRITTEN = [
   ...["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap"],
   ...["fill-opacity", "opacity", "font-family", "font-size", "font-weight", "text-anchor"],
+  "paint-order",
 ];
 /** What only the page needs. */
 const OF_THE_PAGE = [

@@ -1,6 +1,6 @@
 /** What is true of all that is in a box, gathered once. */
 
-import type { Box, Tree } from "../../layout/box";
+import { type Box, nodesOf, type Tree } from "../../layout/box";
 import { isLeaf } from "../../layout/leaves";
 
 export interface Facts {
@@ -31,7 +31,7 @@ function factsOf(box: Box, facts: Facts[]): Facts {
   if (node) {
     const leaf = isLeaf(node);
     return {
-      tracked: node.tracked,
+      tracked: nodesOf(box).some(({ tracked }) => tracked),
       region: node.region,
       op: node.op >= 0 ? node.op : Number.MAX_SAFE_INTEGER,
       ops: leaf ? 0 : 1,

@@ -1,6 +1,6 @@
 /** How much of something is in each box, as a share of the most that any box in sight has. */
 
-import type { Tree } from "../../layout/box";
+import { nodesOf, type Tree } from "../../layout/box";
 import type { Item } from "../../layout/scene";
 
 export class Heat {
@@ -12,8 +12,9 @@ export class Heat {
     const amounts = new Float64Array(tree.boxes.length);
     // Boxes come before what they contain.
     for (let id = tree.boxes.length - 1; id >= 0; id--) {
-      const { node, parent } = tree.boxes[id]!;
-      if (node) amounts[id] = values[node.id] ?? 0;
+      const box = tree.boxes[id]!;
+      const { parent } = box;
+      for (const node of nodesOf(box)) amounts[id] = amounts[id]! + (values[node.id] ?? 0);
       if (parent) amounts[parent.id] = amounts[parent.id]! + amounts[id]!;
     }
     this.amounts = amounts;

@@ -51,7 +51,7 @@ function pictureView(
   picture.stage.addEventListener("keydown", (event) => {
     if (onKey(event, picture, choose, toggle)) event.preventDefault();
   });
-  picture.stage.append(zoomButtons(picture));
+  picture.foot.append(zoomButtons(picture));
 
   const size = (): void => picture.resize(picture.stage.clientWidth, picture.stage.clientHeight);
   const observer = globalThis.ResizeObserver ? new ResizeObserver(size) : null;

@@ -100,8 +100,8 @@ function signs(closed: Item[]): Entry[] {
   if (some(({ box }) => !!box && hooksIn(box) > 0)) {
     entries.push({ drawn: [sign("↪", "note")], text: "hook" });
   }
-  if (some(({ box }) => !!box?.node?.recomputed)) {
-    entries.push({ drawn: [sign("↻", "note")], text: "ran during backward" });
+  if (some(({ box }) => !!box && (box.holdsAgain || !!box.node?.recomputed))) {
+    entries.push({ drawn: [sign("↻", "note")], text: "computed during backward" });
   }
   return entries;
 }

@@ -2,13 +2,17 @@
 
 import type { Item, Scene } from "../../layout/scene";
 import { severityOfItem } from "./badge";
-import type { Camera } from "./camera";
+import { type Camera, overlap } from "./camera";
 import { penOf } from "./measure";
+import { bounds } from "./where";
 
 const [WIDTH, HEIGHT] = [132, 120];
 const ROOMY = 480;
 /** Pixels. */
 const SPOT = 4;
+/** Its distance from the edge, on both sides. */
+const REACH = 16;
+const CORNERS = ["bottom right", "bottom left", "top right", "top left"] as const;
 
 export class Minimap {
   readonly root = document.createElement("canvas");
@@ -19,6 +23,7 @@ export class Minimap {
     private readonly camera: Camera,
     private readonly toneOf: (item: Item) => string,
     private readonly colour: (name: string) => string,
+    private readonly chosen: () => Item[],
   ) {
     this.root.className = "agi-minimap";
     this.root.setAttribute("aria-hidden", "true");
@@ -76,12 +81,28 @@ export class Minimap {
     this.update(scene);
   }
 
+  /** Into the first corner in which it covers nothing that is chosen. */
+  private stepAside(): void {
+    const { camera, root } = this;
+    const [w, h] = [Number.parseFloat(root.style.width), Number.parseFloat(root.style.height)];
+    const kept = this.chosen();
+    const free = CORNERS.find((corner) => {
+      const left = corner.endsWith("left") ? 0 : camera.width - w - REACH;
+      const top = corner.startsWith("top") ? 0 : camera.height - h - REACH;
+      const [x, y] = [(left - camera.x) / camera.k, (top - camera.y) / camera.k];
+      const [right, bottom] = [x + (w + REACH) / camera.k, y + (h + REACH) / camera.k];
+      return !kept.some((item) => overlap(bounds(item), { left: x, top: y, right, bottom }));
+    });
+    root.dataset.corner = free ?? CORNERS[0];
+  }
+
   /** The camera moved. */
   update(scene: Scene): void {
     const seen = this.camera.seen;
     const all =
       seen.left <= 0 && seen.top <= 0 && seen.right >= scene.width && seen.bottom >= scene.height;
     this.root.hidden = all;
+    if (!all) this.stepAside();
     const pen = all ? null : penOf(this.root);
     if (!pen) return;
     const ratio = (globalThis.devicePixelRatio || 1) * this.scale;

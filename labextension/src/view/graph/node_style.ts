@@ -2,6 +2,7 @@
 
 import type { Box } from "../../layout/box";
 import type { Item } from "../../layout/scene";
+import { startsBackward } from "../../model/shown";
 import type { Facts } from "./facts";
 
 export type Look =
@@ -54,7 +55,7 @@ export function lookOfBox(box: Box, facts: Facts[]): Look {
     return node.tracked && node.gradient !== "none" ? "parameter" : "frozen";
   }
   if (node.kind !== "op") return node.kind;
-  if (node.root) return "output";
+  if (startsBackward(node)) return "output";
   return tracked ? "op" : "still";
 }
 

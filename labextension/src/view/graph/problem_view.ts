@@ -5,6 +5,7 @@ import { problemNodes } from "../../layout/problems";
 import { type Compact, compact, MOST } from "../../model/compact";
 import type { CaptureGraph } from "../../model/graph";
 import type { CreateGraphView, GraphView } from "../../model/graph_view";
+import { startsBackward } from "../../model/shown";
 
 /** What the program's nodes are in a picture. */
 interface Inside {
@@ -104,6 +105,8 @@ function importantFirst(graph: CaptureGraph): number[] {
   const rank = (id: number): number =>
     Math.min(...graph.nodes[id]!.findings, Number.MAX_SAFE_INTEGER);
   const ordered = [...problems].sort((a, b) => rank(a) - rank(b) || a - b);
-  const roots = graph.nodes.filter((node) => node.root && !problems.has(node.id)).slice(0, 2);
+  const roots = graph.nodes
+    .filter((node) => startsBackward(node) && !problems.has(node.id))
+    .slice(0, 2);
   return [...ordered.slice(0, MOST - roots.length), ...roots.map((node) => node.id)];
 }

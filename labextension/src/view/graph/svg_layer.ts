@@ -17,6 +17,9 @@ const AT_ONCE = 40;
 /** A layer that is moved farther than this is larger than a browser likes. */
 const FAR = 1500;
 
+/** From this scale on what wires carry can be read. */
+const NEAR = 0.9;
+
 let hatches = 0;
 
 export class SvgLayer {
@@ -71,6 +74,7 @@ export class SvgLayer {
       return;
     }
     this.at = { k, x, y };
+    this.root.classList.toggle("agi-near", k > NEAR);
     style.setProperty("--agi-grow", String(growth("error", k)));
     style.willChange = style.transform = "";
     this.stage.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
@@ -191,5 +195,10 @@ function paintWire(wire: Wire): SVGGElement {
   const group = svg("g", { class: how }, svg("path", { class: "agi-way", d: wayOf(wire) }));
   const tips = tipsOf(wire);
   if (tips) group.append(svg("path", { class: "agi-tip", d: tips }));
+  const [start] = wire.shape ? wire.strokes() : [];
+  if (start) {
+    const at = { x: start.x1 + 4, y: start.y1 + 10 };
+    group.append(svg("text", { class: "agi-text agi-value", ...at }, wire.shape));
+  }
   return group;
 }

@@ -43,6 +43,8 @@ export class Picture {
   readonly body = document.createElement("div");
   readonly stage = document.createElement("div");
   readonly legend = document.createElement("div");
+  /** What stands below the picture: nothing of it is covered. */
+  readonly foot = document.createElement("div");
   readonly layout: Layout;
   readonly facts;
   readonly marking: Marking;
@@ -73,7 +75,9 @@ export class Picture {
     host.append(this.root);
     this.body.className = "agi-graph-body";
     this.body.append(this.stage);
-    this.root.append(this.body, foldedLegend(this.legend));
+    this.foot.className = "agi-graph-foot";
+    this.foot.append(foldedLegend(this.legend));
+    this.root.append(this.body, this.foot);
     this.layout = new Layout(graph, measureIn(this.root));
     this.facts = gatherFacts(this.layout.tree);
     this.marking = new Marking(this.layout.tree, this.facts);
@@ -83,6 +87,7 @@ export class Picture {
       this.camera,
       (item) => (item.open ? "frame-line" : `${toneOf(item, lookOf(item, this.facts))}-line`),
       this.canvas.colours.of,
+      () => this.chosen(),
     );
     this.progress.className = "agi-progress";
     this.progress.setAttribute("role", "status");
@@ -226,6 +231,7 @@ export class Picture {
   /** Selection, filters and the like changed. */
   mark(): void {
     this.markElements();
+    this.minimap.update(this.scene);
     if (!this.canvas.root.hidden) this.painter.moved();
   }
 
