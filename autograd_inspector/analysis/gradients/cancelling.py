@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 _REVERSED = frozenset({"rsub", "__rsub__"})
+_NOISE = frozenset({"randn", "randn_like", "rand", "rand_like"})
 _MOST = 32
 """Of a sum of more terms nothing is said."""
 _DEEPEST = 48
@@ -81,6 +81,8 @@ def _cancelled(
     learning = [term for term in terms or () if tensors[term.tensor].requires_grad]
     if len(learning) < 2 or sum(term.sign for term in learning):
         return None
+    if any(_noise(analysis, term) for term in terms or () if not tensors[term.tensor].requires_grad):
+        return None  # What was drawn with its gradient (``mean + std * noise``) is at a given distance from its mean.
     left: dict[int, list[_Term]] = {}
     sums: dict[int, int] = {}
     for term in learning:
@@ -97,6 +99,14 @@ def _cancelled(
         if len(group) > 1
     ]
     return tuple(different), tuple(entered[at] for at in sorted(entered)), births[0] if births else None
+
+
+def _noise(analysis: Analysis, term: _Term) -> bool:
+    """Whether a term is a random draw times factors."""
+    rescaled = analysis.flow.upstream(
+        [(term.tensor, term.op.index)], lambda op, _: is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.VIEWS)
+    )
+    return any(is_a(op.name, OpKind.DRAWS) or op.name in _NOISE for op, _ in rescaled)
 
 
 def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
