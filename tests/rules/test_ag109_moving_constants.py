@@ -49,7 +49,7 @@ def test_target_of_the_network_itself():
 
 
 def test_two_ends_that_both_learn():
-    """Two views that are to agree, a network at two times, a target of another network that learns as well."""
+    """Two views that are to agree, a network at two times, a deviation, a target of another network."""
 
     def views(net):
         return F.mse_loss(net(X), net(X + 0.1)) + (net(NEXT) - 1).pow(2).mean()
@@ -61,7 +61,13 @@ def test_two_ends_that_both_learn():
     def other(net, critic):
         return F.mse_loss(net(X)[:, 0], REWARD + 0.9 * critic(NEXT)[:, 0])
 
+    def deviation(net):
+        lengths = net(X).norm(dim=1)
+        mean = REWARD.mean() + 0.01 * (lengths.mean() - REWARD.mean())
+        return (lengths - mean).pow(2).mean()
+
     calm(
+        lambda: steps(deviation, nn.Linear(4, 3)),
         lambda: steps(views, nn.Linear(4, 3)),
         lambda: steps(equation, nn.Linear(4, 3)),
         lambda: steps(other, nn.Linear(4, 3), nn.Linear(4, 1)),
@@ -95,7 +101,8 @@ def test_advantage_with_the_critics_graph():
             lambda sick=sick: steps(sick, nn.Linear(4, 3), nn.Linear(4, 1)),
             "AG109", "# product", "nets[1].weight", "advantage", severity="warning", where=sick,
         )  # fmt: skip
-        calm(lambda well=of(distribution_of, detach=True): steps(well, nn.Linear(4, 3), nn.Linear(4, 1)))
+        well = of(distribution_of, detach=True)
+        calm(lambda well=well: steps(well, nn.Linear(4, 3), nn.Linear(4, 1)))
 
 
 def test_gradient_of_the_factor_that_no_step_uses():

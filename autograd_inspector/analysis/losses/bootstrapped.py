@@ -66,6 +66,8 @@ def _found(analysis: Analysis, leaves: Leaves, op: Op) -> Bootstrapped | None:
     predicting = set(leaves.of(prediction, op.index)) & analysis.optimized_trainable
     if not predicting or not predicting <= set(leaves.of(target, op.index)):
         return None
+    if any(above.index == end[1].index for above, _ in analysis.flow.upstream([(prediction, op.index)])):
+        return None  # One result of the network, and what was made of it: a deviation from a mean.
     return Bootstrapped(op, target, *end, tuple(sorted(predicting)))
 
 

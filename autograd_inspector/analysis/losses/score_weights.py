@@ -7,6 +7,7 @@ the loss is lowered by making the factor itself larger.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
 
@@ -26,7 +27,7 @@ _HANDED_ON = (
     | OpKind.DETACHES
     | OpKind.REWRAPS
 )
-_NAMED = frozenset("broadcast_tensors long int clamp clamp_ clip".split())
+_NAMED = frozenset({"broadcast_tensors", "long", "int", "clamp", "clamp_", "clip"})
 _MOST = 400
 """So many ops are looked at behind a factor."""
 
@@ -82,27 +83,19 @@ def _stepped(analysis: Analysis, sources: GradientSources) -> dict[int, frozense
 def _is_score(analysis: Analysis, score: int, before: int, parameters: set[int]) -> bool:
     """Whether it was computed of something that was drawn from a distribution of the same parameters, as a constant."""
     tensors, flow = analysis.capture.tensors, analysis.flow
-    looked = 0
-    for op, _ in flow.upstream([(score, before)], lambda made, _: is_light(made.name)):
-        looked += 1
-        if looked > _MOST:
-            return False
-        if not is_light(op.name):
-            continue
-        for read in op.inputs:
+    above = flow.upstream([(score, before)], lambda made, _: is_light(made.name))
+    for op, _ in islice(above, _MOST):
+        for read in op.inputs if is_light(op.name) else ():
             if not tensors[read].requires_grad and _drawn(analysis, read, op.index, parameters):
                 return True
     return False
 
 
 def _drawn(analysis: Analysis, tensor: int, before: int, parameters: set[int]) -> bool:
-    looked = 0
-    for op, _ in analysis.flow.upstream(
+    handed_on = analysis.flow.upstream(
         [(tensor, before)], lambda made, _: is_a(made.name, _HANDED_ON) or made.name in _NAMED
-    ):
-        looked += 1
-        if looked > _MOST:
-            return False
+    )
+    for op, _ in islice(handed_on, _MOST):
         if is_a(op.name, OpKind.DRAWS):
             reads = analysis.flow.upstream([(read, op.index) for read in op.inputs])
             return any(not parameters.isdisjoint(above.inputs) for above, _ in reads)

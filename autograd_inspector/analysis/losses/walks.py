@@ -12,8 +12,32 @@ _LIGHT: Final = (
     | OpKind.REDUCES | OpKind.SETS_NUMBER
 )  # fmt: skip
 _SELECTS: Final = frozenset(
-    "max min amax amin maximum minimum gather index_select take_along_dim __getitem__ select where masked_fill "
-    "logsumexp pow exp log log_softmax nll_loss cross_entropy".split()
+    {
+        *(
+            "max",
+            "min",
+            "amax",
+            "amin",
+            "maximum",
+            "minimum",
+            "gather",
+            "index_select",
+            "take_along_dim",
+            "__getitem__",
+        ),
+        *(
+            "select",
+            "where",
+            "masked_fill",
+            "logsumexp",
+            "pow",
+            "exp",
+            "log",
+            "log_softmax",
+            "nll_loss",
+            "cross_entropy",
+        ),
+    }
 )
 
 
