@@ -18,6 +18,7 @@ from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
+from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
 
 
@@ -49,7 +50,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for found in flat:
         if not found.partial:
             places.setdefault(found.op.site, (found.op, set(found.parameters)))
+    casts = list(cast_to_real(analysis))
+    yield from casts
+    told = {name for cast in casts for name in cast.subjects}
     for op, leaves in places.values():
+        if told.issuperset(names_of(analysis, leaves)):
+            continue  # What is zero further back is a consequence.
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
     yield from cancelled(analysis)
