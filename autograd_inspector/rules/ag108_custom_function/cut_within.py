@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_cuts.within_backward import cuts_within
+from autograd_inspector.analysis.gradients.within_backward import cuts_within
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 

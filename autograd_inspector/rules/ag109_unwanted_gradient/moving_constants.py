@@ -52,7 +52,7 @@ def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
         f"{agree(names, 'gets a gradient', 'get gradients')} that {agree(names, 'makes', 'make')} the factor larger, and a "
         "step uses it",
         f"detach() the factor: in `log_prob * {weight}.detach()` it is a number that weighs the sample. Train what computes it "
-        "by a loss of its own.",
+        "with another loss.",
         dedupe_locations(
             [
                 *analysis.user_frames(found.product.site, "multiplied here"),

@@ -15,6 +15,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
+from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -47,6 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _frozen_with_its_twin(analysis)
     yield from _unfrozen_again(analysis)
     yield from _never_frozen(analysis)
+    yield from nothing_frozen(analysis)
     compared = list(compared_only(analysis))
     yield from compared
     groups = list(frozen_groups(analysis, {name for finding in compared for name in finding.subjects}))
