@@ -9,6 +9,7 @@ from typing import NamedTuple
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.writing import written
 
+_PLACED = (ast.Assign, ast.Call)
 _LISTS = {"named_parameters", "named_modules", "named_children"}
 
 
@@ -47,7 +48,8 @@ def _loops(body: Sequence[ast.stmt]) -> Iterator[FreezingLoop]:
                     for node in ast.walk(test.test)
                     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value
                 )
-                freezing = tuple(node.lineno for each in test.body for node in ast.walk(each) if _freezes(node))
+                inside = (node for each in test.body for node in ast.walk(each))
+                freezing = tuple(node.lineno for node in inside if isinstance(node, _PLACED) and _freezes(node))
                 if words and freezing:
                     yield FreezingLoop(test.lineno, written(test.test), words, freezing, end + 1, last)
 

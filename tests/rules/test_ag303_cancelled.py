@@ -106,3 +106,33 @@ def test_differences_that_leave_something():
         return (after - before).pow(2).sum()
 
     calm(*(lambda loss_of=loss_of: steps(loss_of) for loss_of in (residual, draws, powers, neighbours, in_place)))
+
+
+def test_score_of_a_sample_that_carries_its_gradient():
+    """With `rsample()` the mean cancels in the log-probability; it may where the sample goes on to a critic."""
+
+    def of(draw, loss_of):
+        def program():
+            net, critic = nn.Linear(4, 3), nn.Linear(3, 1).requires_grad_(False)
+            log_std = nn.Parameter(torch.zeros(3))
+            optimizer = torch.optim.SGD([*net.parameters(), log_std], lr=0.1)
+            for _ in range(2):
+                distribution = torch.distributions.Normal(net(X), log_std.exp())
+                trained(optimizer, loss_of(distribution, draw(distribution), critic))
+
+        return program
+
+    def with_gradient(distribution):
+        return distribution.rsample()  # drawn
+
+    def without(distribution):
+        return distribution.sample()
+
+    def score(distribution, action, critic):
+        return -(distribution.log_prob(action) * (X[:, :3] > 0)).mean()
+
+    def soft(distribution, action, critic):
+        return (0.1 * distribution.log_prob(action) - critic(action)).mean()
+
+    diagnosed(of(with_gradient, score), "AG303", "# drawn", "net.weight", severity="warning", where=with_gradient)
+    calm(of(without, score), of(with_gradient, soft))

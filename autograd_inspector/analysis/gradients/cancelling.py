@@ -7,11 +7,14 @@ result depends on it in no way, which autograd does not know: it computes both p
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op, Trait
 
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
@@ -28,7 +31,8 @@ class Cancelling(Struct, frozen=True):
     """The result of ``op`` is a sum in which each term that has a gradient cancels with another.
 
     ``terms`` are the tensors that cancel, ``entered`` the ops that took them into the sum, in program order. ``again``:
-    what computed one of them as another one had been computed. ``parameters`` get no gradient through it.
+    what computed one of them as another one had been computed. ``parameters`` get no gradient through it. ``drawn``: what is
+    left is noise, so that the sum is of a sample and of what it was drawn from.
     """
 
     op: Op
@@ -36,15 +40,34 @@ class Cancelling(Struct, frozen=True):
     entered: tuple[Op, ...]
     again: Op | None
     parameters: tuple[int, ...]
+    drawn: bool
 
 
 def cancelling(analysis: Analysis) -> Iterator[Cancelling]:
-    """Those that a loss was computed with and that lie before something that is meant to learn, each line once."""
+    """Those that a loss was computed with and that lie before something that is meant to learn, each line once.
+
+    What was drawn with its gradient (``mean + std * noise``) is at a given distance from its mean: that cancels by
+    right, as in an entropy, and is told where the mean has no other way to the loss.
+    """
+    found = list(_found(analysis))
+    beside = _leaves_beside(analysis, {node for node, each in found if each.drawn})
+    told: set[int] = set()
+    for _, each in found:
+        parameters = (
+            tuple(tensor for tensor in each.parameters if tensor not in beside) if each.drawn else each.parameters
+        )
+        if parameters and each.op.site not in told:
+            told.add(each.op.site)
+            yield replace(each, parameters=parameters)
+
+
+def _found(analysis: Analysis) -> Iterator[tuple[int, Cancelling]]:
+    """(node, what cancels there)."""
     capture = analysis.capture
-    made_by = {node.op: node for node in capture.nodes if node.op >= 0}
+    # Of the nodes of one op the last one is the one that made its result.
+    made_by = {node.op: node for node in sorted(capture.nodes, key=lambda node: node.seq) if node.op >= 0}
     likeness = _Likeness(analysis)
     gone: set[int] = set()
-    told: set[int] = set()
     for index in sorted(made_by):
         op = capture.ops[index]
         if not is_a(op.name, _SUMS) or op.has(_UNLIKE) or op.writes or len(op.inputs) != 2 or len(op.outputs) != 1:
@@ -53,14 +76,34 @@ def cancelling(analysis: Analysis) -> Iterator[Cancelling]:
             gone.update(op.outputs)  # A consequence.
             continue
         found = _cancelled(analysis, likeness, op)
-        parameters = analysis.leaves_below(made_by[index]) & analysis.learning if found is not None else frozenset()
-        if found is None or not parameters:
-            continue
-        gone.update(op.outputs)
-        if op.site not in told:
-            told.add(op.site)
-            terms, entered, again = found
-            yield Cancelling(op, terms, entered, again, tuple(sorted(parameters)))
+        parameters = _behind(analysis, made_by, found[0]) & analysis.learning if found is not None else frozenset()
+        if found is not None and parameters:
+            gone.update(op.outputs)
+            terms, entered, again, drawn = found
+            yield made_by[index].index, Cancelling(op, terms, entered, again, tuple(sorted(parameters)), drawn)
+
+
+def _behind(analysis: Analysis, made_by: dict[int, Node], terms: tuple[int, ...]) -> frozenset[int]:
+    """The leaves that the terms were computed with."""
+    nodes = [
+        made_by[made.index] for made in map(analysis.flow.birth, terms) if made is not None and made.index in made_by
+    ]
+    return frozenset(terms).union(*(analysis.leaves_below(node) for node in nodes))
+
+
+def _leaves_beside(analysis: Analysis, walls: set[int]) -> frozenset[int]:
+    """The leaves that some backward reaches without going through one of these nodes."""
+    nodes, seen = analysis.capture.nodes, set(walls)
+    runs = analysis.timeline.backwards.all if walls else ()
+    todo = [root for run in runs for root in run.graph.roots]
+    leaves: set[int] = set()
+    while todo:
+        node = nodes[todo.pop()]
+        if node.index not in seen:
+            seen.add(node.index)
+            leaves.add(node.variable)
+            todo += [child for child, _ in node.edges if child not in seen]
+    return frozenset(leaves)
 
 
 class _Term(Struct, frozen=True):
@@ -74,15 +117,17 @@ class _Term(Struct, frozen=True):
 
 def _cancelled(
     analysis: Analysis, likeness: _Likeness, op: Op
-) -> tuple[tuple[int, ...], tuple[Op, ...], Op | None] | None:
-    """(the terms that cancel, the ops that took them in, what computed one anew), if no term with a gradient is left."""
+) -> tuple[tuple[int, ...], tuple[Op, ...], Op | None, bool] | None:
+    """(what cancels, the ops that took it in, what computed one anew, whether noise is left), if nothing else is."""
     tensors = analysis.capture.tensors
     terms = _terms(analysis, op)
-    learning = [term for term in terms or () if tensors[term.tensor].requires_grad]
-    if len(learning) < 2 or sum(term.sign for term in learning):
+    signs = {term.sign for term in terms or () if tensors[term.tensor].requires_grad}
+    if len(signs) < 2:
         return None
-    if any(_noise(analysis, term) for term in terms or () if not tensors[term.tensor].requires_grad):
-        return None  # What was drawn with its gradient (``mean + std * noise``) is at a given distance from its mean.
+    noise = [term for term in terms or () if _noise(analysis, term)]
+    learning = [term for term in terms or () if tensors[term.tensor].requires_grad and term not in noise]
+    if len(learning) < 2 or sum(term.sign for term in learning) != 0:
+        return None
     left: dict[int, list[_Term]] = {}
     sums: dict[int, int] = {}
     for term in learning:
@@ -93,12 +138,10 @@ def _cancelled(
         return None
     different = dict.fromkeys(term.tensor for term in learning)
     entered = {term.op.index: term.op for term in learning}
-    births = [
-        max((made for made in map(analysis.flow.birth, group) if made is not None), key=lambda made: made.index)
-        for group in ({term.tensor for term in each} for each in left.values())
-        if len(group) > 1
-    ]
-    return tuple(different), tuple(entered[at] for at in sorted(entered)), births[0] if births else None
+    twice = [group for group in ({term.tensor for term in each} for each in left.values()) if len(group) > 1]
+    births = [made for group in twice[:1] for tensor in group if (made := analysis.flow.birth(tensor)) is not None]
+    again = max(births, key=lambda made: made.index, default=None)
+    return tuple(different), tuple(entered[at] for at in sorted(entered)), again, bool(noise)
 
 
 def _noise(analysis: Analysis, term: _Term) -> bool:
@@ -106,7 +149,7 @@ def _noise(analysis: Analysis, term: _Term) -> bool:
     rescaled = analysis.flow.upstream(
         [(term.tensor, term.op.index)], lambda op, _: is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.VIEWS)
     )
-    return any(is_a(op.name, OpKind.DRAWS) or op.name in _NOISE for op, _ in rescaled)
+    return any(is_a(op.name, OpKind.DRAWS) or op.name in _NOISE for op, _ in islice(rescaled, _MOST))
 
 
 def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:

@@ -34,7 +34,10 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
         f"gradients cancel in `{found.op.name}`: {why}, so the result does not depend on "
         f"{summarize_names(names)}, which {agree(names, 'gets', 'get')} "
         "no gradient from it",
-        f"detach() the occurrence of {terms[0]} that must act as a constant, or compute it under torch.no_grad(): a "
+        "Draw the sample without its gradient where its log-probability is differentiated: `sample()` instead of `rsample()`, "
+        "or detach() it."
+        if found.drawn
+        else f"detach() the occurrence of {terms[0]} that must act as a constant, or compute it under torch.no_grad(): a "
         "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
         dedupe_locations(
             [
