@@ -9,6 +9,7 @@ from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.gradients.normalising import normalised
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -51,6 +52,8 @@ def _uses(analysis: Analysis, run: Backward, clips: set[int], end: int) -> Itera
     for read in analysis.timeline.reads.within(run.end, end):
         if read.site in clips and read.tensor in reached:
             yield read.at, read.site, "clipped", read.tensor
+    for op, tensor in normalised(analysis, sorted(reached), run.end, end):
+        yield op.index, op.site, "clipped", tensor
     for step in analysis.timeline.steps.within(run.end, end - 1):
         for parameter in step.parameters:
             if parameter.gradient >= 0 and parameter.tensor in reached:
@@ -107,9 +110,11 @@ def _unscaled(analysis: Analysis, site: int, scaled: Op, what: str) -> Iterator[
     if place is None or not scaler or not steps:
         return
     optimizer = variable(analysis, analysis.capture.placement.optimizers[steps[0].optimizer])
-    if what == "clipped":
+    if what == "clipped" and site in clipping_sites(analysis):
         yield (Insert(place, f"{scaler}.unscale_({optimizer})"),)
         return
+    if what == "clipped":
+        return  # The norm was taken somewhere above.
     optimizer = called_on(place, "step") or optimizer
     if any(capture_site.through == "GradScaler.update" for capture_site in analysis.capture.sites):
         yield (Operand(place, "whole", f"{scaler}.step({optimizer})"),)

@@ -39,6 +39,7 @@ from autograd_inspector.capture.observers.measuring import measure_in
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
+from autograd_inspector.capture.observers.modules.unmatched_freezing import note_unmatched_freezing
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
 from autograd_inspector.capture.observers.optimizers.scaling import Scaling
@@ -341,6 +342,7 @@ class Session:
         for number, optimizer in self.optimizers.alive():
             self._look(self.optimizers.snapshot, optimizer, number)
         self._look(note_plain_attributes, recording, self.modules.plain)
+        self._look(note_unmatched_freezing, recording)
         self._look(walk_alive, recording)
         self._look(recording.kept.finish, recording)
         if error is not None:

@@ -10,7 +10,7 @@ from torch import nn
 
 import autograd_inspector
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, inspected, line_of, silent, summary, trained
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
 
@@ -244,3 +244,21 @@ def test_input_gradient_asked_for_a_detached_copy():
 
     diagnosed(sick, "AG101", "net(x.detach())", "x", severity="error")
     silent(healthy)
+
+
+def test_latest_cut_of_a_term_comes_first():
+    """A snapshot of before, and the `.data` that the penalty is computed from: without the latter nothing changes."""
+
+    def program():
+        net = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        anchor = net.weight.detach().clone()
+        for _ in range(2):
+            distance = (net.weight.data - anchor).pow(2).sum()  # penalty
+            optimizer.zero_grad()
+            (net(torch.ones(2, 4)).pow(2).mean() + distance).backward()
+            optimizer.step()
+
+    report = inspected(program)
+    cuts = [finding for finding in report.findings if finding.rule == "AG101" and finding.severity == "warning"]
+    assert cuts[0].locations[0].lineno == line_of(program, "# penalty"), summary(report)

@@ -104,6 +104,35 @@ def test_scaled_gradients_clipped_before_unscale():
     calm(lambda: program(unscale=True))
 
 
+def test_scaled_gradients_clipped_by_hand():
+    """What multiplies gradients by a factor of their own norm clips them; a mask, or a constant, does not."""
+
+    def clipped(net):
+        total = sum(p.grad.pow(2).sum() for p in net.parameters()).sqrt()
+        for p in net.parameters():
+            p.grad.mul_(torch.clamp(1.0 / (total + 1e-6), max=1.0))  # clip
+
+    def masked(net):
+        for p in net.parameters():
+            p.grad.mul_((p.detach() > 0).float())
+            p.grad.mul_(0.5)
+
+    def program(change, *, unscale):
+        net, optimizer = pair()
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for _ in range(2):
+            optimizer.zero_grad()
+            scaler.scale(F.mse_loss(net(X), Y)).backward()
+            if unscale:
+                scaler.unscale_(optimizer)
+            change(net)
+            scaler.step(optimizer)
+            scaler.update()
+
+    diagnosed(lambda: program(clipped, unscale=False), "AG305", "# clip", "unscale_", severity="warning", where=clipped)
+    calm(lambda: program(clipped, unscale=True), lambda: program(masked, unscale=False))
+
+
 def test_scaled_loss_with_a_plain_step():
     """scaler.scale(loss) needs scaler.step(optimizer): optimizer.step() uses gradients of the scaled loss."""
 

@@ -59,7 +59,8 @@ def constant_terms(
             *numbers_in(capture, flow, exports, numbers, run, meant),
         ):
             cuts_by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
-    return tuple(map(_one, cuts_by_place.values()))
+    # The latest is nearest to the loss: while it is there, nothing comes of taking away one behind it.
+    return tuple(sorted(map(_one, cuts_by_place.values()), key=lambda cut: -cut.ops[0].index))
 
 
 def _reached(capture: Capture, harmful: Collection[GradientCut]) -> set[int]:

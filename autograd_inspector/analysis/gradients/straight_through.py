@@ -18,6 +18,8 @@ from autograd_inspector.model.op import Op, Trait
 
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 _REVERSED = frozenset({"rsub", "__rsub__"})
+_EVEN = frozenset({"pow", "__pow__", "square", "abs", "__abs__", "absolute", "norm", "linalg_vector_norm"})
+"""Calls that are made of a difference to measure it: with a power, the second one."""
 _MOST = 12
 """A longer sum is none of an estimator."""
 
@@ -50,10 +52,19 @@ def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
             continue
         if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
             continue
-        estimator = _estimator(analysis, leaves, op)
+        estimator = None if _residual(analysis, op) else _estimator(analysis, leaves, op)
         if estimator is not None:
             told.add(op.site)
             yield estimator
+
+
+def _residual(analysis: Analysis, op: Op) -> bool:
+    """Whether only its size is used: the difference of a prediction and of a target that was made of that prediction."""
+    capture = analysis.capture
+    readers = [capture.ops[index] for index in capture.readers.get(op.outputs[0], ())]
+    return bool(readers) and all(
+        reader.name in _EVEN or len(set(reader.inputs)) < len(reader.inputs) for reader in readers
+    )
 
 
 def _estimator(analysis: Analysis, leaves: Leaves, op: Op) -> Estimator | None:

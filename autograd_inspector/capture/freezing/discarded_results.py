@@ -25,6 +25,8 @@ from autograd_inspector.model.program_events import ResultDiscarded
 _ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER | Trait.EXPORT | Trait.COLLECTIVE)
 _METHODS = ("Tensor.", "_handle_torch_function")
 """Methods of tensors that torch has written in Python begin so: `1 - p`."""
+_ALIASING = "detach"
+"""Returns an alias, in the parameter's own memory. One that is given a name may have been meant to be looked at."""
 _VARIABLES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
 
@@ -44,8 +46,9 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     gone = {result for result in unread if _is_gone(recording, result)}
     takers = _Takers()
     for site, members in by_site.items():
-        if gone.issuperset(members) and _is_dropped(recording, takers, site, several=len(members) > 1):
-            last = results[members[-1]][0]
+        last = results[members[-1]][0]
+        several = len(members) > 1 and recording.ops[last][OP_NAME] != _ALIASING
+        if gone.issuperset(members) and _is_dropped(recording, takers, site, several=several):
             tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
             yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors))
 
@@ -66,7 +69,11 @@ def _results(recording: Recording) -> dict[int, tuple[int, tuple[int, ...]]]:
             (output,) = op[OP_OUTPUTS]
             entry = registry.entries.get(output)
             shape = None if entry is None else registry.facts[output][0]
-            if entry is None or entry.storage in memory or not shape:
+            if entry is None or not shape:
+                continue
+            if entry.storage in memory:
+                if op[OP_NAME] == _ALIASING:
+                    results[output] = index, (memory[entry.storage],)
                 continue
             of: dict[int, None] = {}
             for tensor in op[OP_INPUTS]:

@@ -20,6 +20,7 @@ from autograd_inspector.model.program_events.modules import (
     ModuleHookRegistered,
     ModuleRepeated,
     NamesUnmatched,
+    NothingFrozen,
     OutputKeptOnContext,
     ParameterRegistered,
     ParametersConverted,
@@ -79,6 +80,7 @@ __all__ = [
     "ModuleHookRegistered",
     "ModuleRepeated",
     "NamesUnmatched",
+    "NothingFrozen",
     "OnceDifferentiable",
     "OptimizerCreated",
     "OptimizerModeMet",
@@ -126,6 +128,7 @@ Event = (
     | ModelLoaded
     | NamesUnmatched
     | PlainAttributeSet
+    | NothingFrozen
     | BareTensorHeld
     | RequiresGradCompared
     | ResultDiscarded

@@ -131,6 +131,18 @@ class PlainAttributeSet(ProgramEvent, frozen=True):
         return self.attribute
 
 
+class NothingFrozen(ProgramEvent, frozen=True):
+    """A loop over named parameters was run, and ``test``, which holds these ``words``, let it freeze none."""
+
+    test: str
+    words: tuple[str, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute that was to be set."""
+        return "requires_grad"
+
+
 class BareTensorHeld(ProgramEvent, frozen=True):
     """A module has a leaf that requires grad as a plain attribute: no ``nn.Parameter``, or one set past the module."""
 

@@ -11,6 +11,7 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import OnceDifferentiable
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
@@ -74,6 +75,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from modifying(analysis)
     yield from modifying_input(analysis)
     yield from zeroing(analysis)
+    yield from cut_within(analysis)
 
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ _SAME_VALUES = OpKind.VIEWS | OpKind.COPIES | OpKind.CONVERTS
 
 def asked_of_others(analysis: Analysis) -> Iterator[Problem]:
     """Where no cut explains it: the tensor was made too late, is a copy of what was used, or was not used at all."""
+    yield from _left_out(analysis)
     if analysis.harmful_cuts:
         return
     for run in analysis.capture.backwards:
@@ -27,10 +28,41 @@ def asked_of_others(analysis: Analysis) -> Iterator[Problem]:
                 yield _finding(analysis, run, tensor)
 
 
-def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
+def _left_out(analysis: Analysis) -> Iterator[Problem]:
+    """``allow_unused=True``: the gradient of a view, or a copy, of what was used in its place is None, or zero.
+
+    What is no view of anything used may well be independent of what is differentiated.
+    """
+    ops, told = analysis.capture.ops, set[int]()
+    for run in analysis.capture.backwards:
+        call = ops[run.end] if run.api == "grad" and not run.error and run.end < len(ops) else None
+        if call is None or call.name != "grad" or len(call.outputs) >= len(run.reached) or run.site in told:
+            continue
+        made_here = {node.op for node in analysis.nodes_of(run)}
+        leaves = analysis.leaves.of(run.graph.roots)
+        for tensor in run.reached:
+            made = analysis.flow.birth(tensor)
+            if (
+                made is None
+                or made.index in made_here
+                or tensor in leaves
+                or not analysis.capture.tensors[tensor].requires_grad
+            ):
+                continue
+            if _taken_from(analysis, tensor, made, _read(analysis, run)) is not None:
+                told.add(run.site)
+                yield _finding(analysis, run, tensor)
+                break
+
+
+def _read(analysis: Analysis, run: Backward) -> set[int]:
+    """What the ops read that the roots of a run were computed with."""
     starts = [(root, run.start) for root in run.roots]
-    above = {op.index for op, _ in analysis.flow.upstream(starts)}
-    read = {t for index in above for t in analysis.capture.ops[index].inputs}
+    return {tensor for op, _ in analysis.flow.upstream(starts) for tensor in op.inputs}
+
+
+def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
+    read = _read(analysis, run)
     computed = next((op for op in map(analysis.flow.birth, run.roots) if op is not None), None)
     made = analysis.flow.birth(tensor)
     name = name_of(analysis, tensor)
@@ -38,8 +70,8 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
     late = computed is not None and made is not None and computed.index < made.index
     why, fix = _why(analysis, tensor, roots, _taken_from(analysis, tensor, made, read), late=late)
     return Problem(
-        "error",
-        f"torch.autograd.grad does not find {name} in the graph of {roots}: {why}",
+        "error" if run.error else "warning",
+        f"torch.autograd.grad does not find {name} in the graph of {roots}{'' if run.error else ', and returns None'}: {why}",
         fix,
         dedupe_locations(
             [

@@ -17,11 +17,13 @@ from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
+from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """The gradient is exactly zero: a dead ReLU, a saturated clamp (seen with `values=True`), sign or round.
+    """The gradient is exactly zero: a dead ReLU, a saturated clamp (seen with `values=True`), sign or round, `x - x`.
 
     Why it matters
         The parameter has a gradient, the optimizer steps it, and it never moves.
@@ -48,9 +50,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for found in flat:
         if not found.partial:
             places.setdefault(found.op.site, (found.op, set(found.parameters)))
+    casts = list(cast_to_real(analysis))
+    yield from casts
+    told = {name for cast in casts for name in cast.subjects}
     for op, leaves in places.values():
+        if told.issuperset(names_of(analysis, leaves)):
+            continue  # What is zero further back is a consequence.
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
+    yield from cancelled(analysis)
 
 
 def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int, Range]]:

@@ -25,6 +25,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clear
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
+from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss import left_by_a_weights_loss
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
@@ -75,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
     yield from left_by_another_loss(analysis, sources)
+    yield from left_by_a_weights_loss(analysis, sources)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
     yield from too_late(analysis)

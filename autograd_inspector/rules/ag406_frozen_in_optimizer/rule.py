@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.program_events import PlainAttributeSet
+from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
 from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
+from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -47,6 +49,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _frozen_with_its_twin(analysis)
     yield from _unfrozen_again(analysis)
     yield from _never_frozen(analysis)
+    yield from nothing_frozen(analysis)
     compared = list(compared_only(analysis))
     yield from compared
     groups = list(frozen_groups(analysis, {name for finding in compared for name in finding.subjects}))
@@ -150,6 +153,7 @@ def _overruled(analysis: Analysis, site: int, change: RequiresGradChanged) -> bo
 
 def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
     """`module.requires_grad = False` sets an attribute that nobody reads, and what it was to freeze is stepped."""
+    yield from _detached(analysis)
     for event in analysis.capture.events_of(PlainAttributeSet):
         moved = [t for t in event.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
         if not moved:
@@ -163,4 +167,21 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "nothing frozen here"),
             tuple(dict.fromkeys([*names, event.attribute])),
+        )
+
+
+def _detached(analysis: Analysis) -> Iterator[Problem]:
+    """`p.detach()` as a statement: it returns an alias that nobody keeps, and the parameter learns as before."""
+    for event in analysis.capture.events_of(ResultDiscarded):
+        moved = [t for t in event.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
+        if event.written or not is_a(event.name, OpKind.DETACHES) or not moved:
+            continue
+        names = [name_of(analysis, t) for t in moved]
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {agree(names, 'is', 'are')} not frozen: `detach()` returns another tensor, which "
+            f"nothing uses here, and step() updates {agree(names, 'it', 'them')}",
+            "Call `requires_grad_(False)` on the parameters, or on their module.",
+            analysis.user_frames(event.site, "nothing frozen here"),
+            tuple(dict.fromkeys(names)),
         )

@@ -1,0 +1,249 @@
+"""Sums and differences whose gradient cancels: ``(advantages + values) - values``, ``hard - soft + soft``.
+
+Written out as a sum of terms with signs, what has a gradient stands in it as often with a plus as with a minus. The
+result depends on it in no way, which autograd does not know: it computes both parts and adds them to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.op import Op, Trait
+
+_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
+_REVERSED = frozenset({"rsub", "__rsub__"})
+_NOISE = frozenset({"randn", "randn_like", "rand", "rand_like"})
+_MOST = 32
+"""Of a sum of more terms nothing is said."""
+_DEEPEST = 48
+"""So many ops back two computations are compared."""
+_UNLIKE = Trait.STEP | Trait.FUNCTION | Trait.DRAWS | Trait.UNTOLD | Trait.BACKWARD
+
+
+class Cancelling(Struct, frozen=True):
+    """The result of ``op`` is a sum in which each term that has a gradient cancels with another.
+
+    ``terms`` are the tensors that cancel, ``entered`` the ops that took them into the sum, in program order. ``again``:
+    what computed one of them as another one had been computed. ``parameters`` get no gradient through it. ``drawn``: what is
+    left is noise, so that the sum is of a sample and of what it was drawn from.
+    """
+
+    op: Op
+    terms: tuple[int, ...]
+    entered: tuple[Op, ...]
+    again: Op | None
+    parameters: tuple[int, ...]
+    drawn: bool
+
+
+def cancelling(analysis: Analysis) -> Iterator[Cancelling]:
+    """Those that a loss was computed with and that lie before something that is meant to learn, each line once.
+
+    What was drawn with its gradient (``mean + std * noise``) is at a given distance from its mean: that cancels by
+    right, as in an entropy, and is told where the mean has no other way to the loss.
+    """
+    found = list(_found(analysis))
+    beside = _leaves_beside(analysis, {node for node, each in found if each.drawn})
+    told: set[int] = set()
+    for _, each in found:
+        parameters = (
+            tuple(tensor for tensor in each.parameters if tensor not in beside) if each.drawn else each.parameters
+        )
+        if parameters and each.op.site not in told:
+            told.add(each.op.site)
+            yield replace(each, parameters=parameters)
+
+
+def _found(analysis: Analysis) -> Iterator[tuple[int, Cancelling]]:
+    """(node, what cancels there)."""
+    capture = analysis.capture
+    # Of the nodes of one op the last one is the one that made its result.
+    made_by = {node.op: node for node in sorted(capture.nodes, key=lambda node: node.seq) if node.op >= 0}
+    likeness = _Likeness(analysis)
+    gone: set[int] = set()
+    for index in sorted(made_by):
+        op = capture.ops[index]
+        if not is_a(op.name, _SUMS) or op.has(_UNLIKE) or op.writes or len(op.inputs) != 2 or len(op.outputs) != 1:
+            continue
+        if not gone.isdisjoint(op.inputs):
+            gone.update(op.outputs)  # A consequence.
+            continue
+        found = _cancelled(analysis, likeness, op)
+        parameters = _behind(analysis, made_by, found[0]) & analysis.learning if found is not None else frozenset()
+        if found is not None and parameters:
+            gone.update(op.outputs)
+            terms, entered, again, drawn = found
+            yield made_by[index].index, Cancelling(op, terms, entered, again, tuple(sorted(parameters)), drawn)
+
+
+def _behind(analysis: Analysis, made_by: dict[int, Node], terms: tuple[int, ...]) -> frozenset[int]:
+    """The leaves that the terms were computed with."""
+    nodes = [
+        made_by[made.index] for made in map(analysis.flow.birth, terms) if made is not None and made.index in made_by
+    ]
+    return frozenset(terms).union(*(analysis.leaves_below(node) for node in nodes))
+
+
+def _leaves_beside(analysis: Analysis, walls: set[int]) -> frozenset[int]:
+    """The leaves that some backward reaches without going through one of these nodes."""
+    nodes, seen = analysis.capture.nodes, set(walls)
+    runs = analysis.timeline.backwards.all if walls else ()
+    todo = [root for run in runs for root in run.graph.roots]
+    leaves: set[int] = set()
+    while todo:
+        node = nodes[todo.pop()]
+        if node.index not in seen:
+            seen.add(node.index)
+            leaves.add(node.variable)
+            todo += [child for child, _ in node.edges if child not in seen]
+    return frozenset(leaves)
+
+
+class _Term(Struct, frozen=True):
+    """``tensor`` as it was at ``version``, taken into the sum by ``op``."""
+
+    tensor: int
+    version: int
+    sign: int
+    op: Op
+
+
+def _cancelled(
+    analysis: Analysis, likeness: _Likeness, op: Op
+) -> tuple[tuple[int, ...], tuple[Op, ...], Op | None, bool] | None:
+    """(what cancels, the ops that took it in, what computed one anew, whether noise is left), if nothing else is."""
+    tensors = analysis.capture.tensors
+    terms = _terms(analysis, op)
+    signs = {term.sign for term in terms or () if tensors[term.tensor].requires_grad}
+    if len(signs) < 2:
+        return None
+    noise = [term for term in terms or () if _noise(analysis, term)]
+    learning = [term for term in terms or () if tensors[term.tensor].requires_grad and term not in noise]
+    if len(learning) < 2 or sum(term.sign for term in learning) != 0:
+        return None
+    left: dict[int, list[_Term]] = {}
+    sums: dict[int, int] = {}
+    for term in learning:
+        number = likeness.number(term.tensor, term.version)
+        left.setdefault(number, []).append(term)
+        sums[number] = sums.get(number, 0) + term.sign
+    if any(sums.values()):
+        return None
+    different = dict.fromkeys(term.tensor for term in learning)
+    entered = {term.op.index: term.op for term in learning}
+    twice = [group for group in ({term.tensor for term in each} for each in left.values()) if len(group) > 1]
+    births = [made for group in twice[:1] for tensor in group if (made := analysis.flow.birth(tensor)) is not None]
+    again = max(births, key=lambda made: made.index, default=None)
+    return tuple(different), tuple(entered[at] for at in sorted(entered)), again, bool(noise)
+
+
+def _noise(analysis: Analysis, term: _Term) -> bool:
+    """Whether a term is a random draw times factors."""
+    rescaled = analysis.flow.upstream(
+        [(term.tensor, term.op.index)], lambda op, _: is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.VIEWS)
+    )
+    return any(is_a(op.name, OpKind.DRAWS) or op.name in _NOISE for op, _ in islice(rescaled, _MOST))
+
+
+def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
+    """The terms of a sum, those that are sums written out; None: there are too many."""
+    terms: list[_Term] = []
+    todo = _operands(op, 1)
+    while todo:
+        term = todo.pop()
+        made = analysis.flow.birth(term.tensor)
+        if len(terms) + len(todo) > _MOST:
+            return None
+        if made is None or made.writes or term.version or made.has(_UNLIKE) or not _whole(analysis, made, op):
+            terms.append(term)
+        elif is_a(made.name, OpKind.NEGATES) or (is_a(made.name, _SUMS) and len(made.inputs) == 2):
+            todo += _operands(made, term.sign)
+        elif is_a(made.name, _SUMS) and len(made.inputs) == 1:
+            todo += _operands(made, term.sign)[:1] if made.name not in _REVERSED else [_negative(made, term)]
+        else:
+            terms.append(term)
+    return terms
+
+
+def _negative(made: Op, term: _Term) -> _Term:
+    return _Term(made.inputs[0], made.versions[0], -term.sign, made)
+
+
+def _operands(op: Op, sign: int) -> list[_Term]:
+    signs = (1, 1)
+    if is_a(op.name, OpKind.SUBTRACTS):
+        signs = (-1, 1) if op.name in _REVERSED else (1, -1)
+    if is_a(op.name, OpKind.NEGATES):
+        signs = (-1, -1)
+    return [
+        _Term(tensor, version, sign * own, op)
+        for tensor, version, own in zip(op.inputs, op.versions, signs, strict=False)
+    ]
+
+
+def _whole(analysis: Analysis, made: Op, op: Op) -> bool:
+    """Whether it has the shape of the sum: what is broadcast is counted several times."""
+    tensors = analysis.capture.tensors
+    return len(made.outputs) == 1 and tensors[made.outputs[0]].shape == tensors[op.outputs[0]].shape
+
+
+class _Likeness:
+    """Numbers values: two that the same calls computed of the same values have one number.
+
+    What a call is given beside tensors is not recorded: so both have to be one and the same expression of the program,
+    or expressions that read alike.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._known: dict[tuple[int, int], int] = {}
+
+    def number(self, tensor: int, version: int, deepest: int = _DEEPEST) -> int:
+        """The number of a tensor's value, as it was at that version."""
+        key = tensor, version
+        if key not in self._known:
+            self._known[key] = self._of(tensor, version, deepest)
+        return self._known[key]
+
+    def _of(self, tensor: int, version: int, deepest: int) -> int:
+        capture = self._analysis.capture
+        made = self._analysis.flow.birth(tensor)
+        if (
+            made is None
+            or version
+            or not deepest
+            or made.has(_UNLIKE)
+            or made.writes
+            or not made.inputs
+            or is_a(made.name, OpKind.DRAWS | OpKind.LEAVES_UNSET)
+            or tensor not in made.outputs
+        ):
+            return self._numbered("value", tensor, version)
+        place = capture.sites[made.site].frames[:1] if made.site >= 0 else ()
+        words = place[0].expression or (place[0].filename, place[0].lineno, place[0].column) if place else ()
+        record = capture.tensors[tensor]
+        layout = record.shape, record.offset, record.dtype
+        call = capture.calls[made.call] if made.call >= 0 else None
+        module = (call.root, call.path, call.type, call.training) if call is not None else ()
+        read = [
+            (self.number(each, at, deepest - 1), self._written(each, made.index))
+            for each, at in zip(made.inputs, made.versions, strict=False)
+        ]
+        return self._numbered("call", made.name, made.outputs.index(tensor), words, layout, module, *read)
+
+    def _written(self, tensor: int, before: int) -> int:
+        """The last write to the memory that was there before, which may leave the version counter as it was."""
+        storage = self._analysis.capture.tensors[tensor].storage
+        last = next(self._analysis.writes_back(storage, 0, before), None) if storage >= 0 else None
+        return last[0].index if last is not None else -1
+
+    def _numbered(self, *value: object) -> int:
+        return self._numbers.setdefault(value, len(self._numbers))

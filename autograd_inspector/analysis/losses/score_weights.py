@@ -1,0 +1,102 @@
+"""The factors that log-probabilities of drawn actions are multiplied by, where they carry the graph of another network.
+
+``-(log_prob * advantage).mean()`` estimates the gradient of an expectation: the factor is a number in it. With its graph
+the loss is lowered by making the factor itself larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.sources import GradientSources
+from autograd_inspector.analysis.losses.walks import is_light
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import Op, Trait
+
+_HANDED_ON = (
+    OpKind.VIEWS
+    | OpKind.CONVERTS
+    | OpKind.COPIES
+    | OpKind.STACKS
+    | OpKind.CONCATENATES
+    | OpKind.DETACHES
+    | OpKind.REWRAPS
+)
+_NAMED = frozenset({"broadcast_tensors", "long", "int", "clamp", "clamp_", "clip"})
+_MOST = 400
+"""So many ops are looked at behind a factor."""
+
+
+class ScoreWeight(Struct, frozen=True):
+    """``product`` multiplies the log-probability of what was drawn by ``weight``.
+
+    ``parameters`` compute the weight, not the probability, and a step uses the gradient that they get of it.
+    """
+
+    product: Op
+    weight: int
+    parameters: tuple[int, ...]
+
+
+def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[ScoreWeight]:
+    """Each line once."""
+    capture, leaves = analysis.capture, Leaves(analysis.capture, analysis.flow)
+    if not any(is_a(op.name, OpKind.DRAWS) for op in capture.ops):
+        return
+    told: set[object] = set()
+    stepped: dict[int, frozenset[int]] | None = None
+    for run in analysis.timeline.backwards.all:
+        for index in sorted({node.op for node in analysis.nodes_of(run) if node.op >= 0}):
+            op = capture.ops[index]
+            if not is_a(op.name, OpKind.MULTIPLIES) or op.has(Trait.BACKWARD) or len(op.inputs) != 2:
+                continue
+            if not all(capture.tensors[tensor].requires_grad for tensor in op.inputs):
+                continue
+            line = line_of(analysis, op.site)
+            for score, weight in (op.inputs, op.inputs[::-1]) if line not in told else ():
+                scoring = set(leaves.of(score, index))
+                others = set(leaves.of(weight, index)) - scoring
+                if others and scoring and _is_score(analysis, score, index, scoring):
+                    if stepped is None:
+                        stepped = _stepped(analysis, sources)
+                    used = others & stepped.get(run.index, frozenset())
+                    if used:
+                        told.add(line)
+                        yield ScoreWeight(op, weight, tuple(sorted(used)))
+
+
+def _stepped(analysis: Analysis, sources: GradientSources) -> dict[int, frozenset[int]]:
+    """Run -> the parameters that some step used its gradients for."""
+    used: dict[int, set[int]] = {}
+    for step in analysis.capture.steps:
+        for consumed in sources.of(step) if not step.error else ():
+            for contribution in consumed.contributions:
+                used.setdefault(contribution.run.index, set()).add(consumed.tensor)
+    return {run: frozenset(tensors) for run, tensors in used.items()}
+
+
+def _is_score(analysis: Analysis, score: int, before: int, parameters: set[int]) -> bool:
+    """Whether it was computed of something that was drawn from a distribution of the same parameters, as a constant."""
+    tensors, flow = analysis.capture.tensors, analysis.flow
+    above = flow.upstream([(score, before)], lambda made, _: is_light(made.name))
+    for op, _ in islice(above, _MOST):
+        for read in op.inputs if is_light(op.name) else ():
+            if not tensors[read].requires_grad and _drawn(analysis, read, op.index, parameters):
+                return True
+    return False
+
+
+def _drawn(analysis: Analysis, tensor: int, before: int, parameters: set[int]) -> bool:
+    handed_on = analysis.flow.upstream(
+        [(tensor, before)], lambda made, _: is_a(made.name, _HANDED_ON) or made.name in _NAMED
+    )
+    for op, _ in islice(handed_on, _MOST):
+        if is_a(op.name, OpKind.DRAWS):
+            reads = analysis.flow.upstream([(read, op.index) for read in op.inputs])
+            return any(not parameters.isdisjoint(above.inputs) for above, _ in reads)
+    return False

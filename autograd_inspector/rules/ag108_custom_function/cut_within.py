@@ -1,0 +1,33 @@
+"""AG108: a backward that detaches what it computes with, and is differentiated itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.within_backward import cuts_within
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+
+
+def cut_within(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line."""
+    for found in cuts_within(analysis):
+        name, call = name_of(analysis, found.cut.inputs[0]), f".{found.cut.name}" + "()" * (found.cut.name != "data")
+        yield Problem(
+            "warning",
+            f"{found.function}.backward cuts {name} from the graph with {call}, and what it computes is differentiated again "
+            f"(create_graph=True): the second derivative treats {name} as a constant",
+            f"Compute with the saved tensor itself in {found.function}.backward, or mark it with @once_differentiable if it is "
+            "not to be differentiated.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(found.cut.site, "cut inside backward here"),
+                    *analysis.user_frames(found.run.site, "gradient with a graph computed here"),
+                    *analysis.user_frames(found.again.site, "differentiated again here"),
+                ]
+            ),
+            (found.function, name),
+            ops=(found.cut.index,),
+        )

@@ -1,0 +1,51 @@
+"""AG303: a sum whose terms cancel, so that no gradient comes through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.cancelling import Cancelling, cancelling
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, join_names, summarize_names
+
+
+def cancelled(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line."""
+    for found in cancelling(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: Cancelling) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in found.parameters]
+    terms = list(dict.fromkeys(name_of(analysis, tensor) for tensor in found.terms))
+    whole = join_names(terms)
+    why = (
+        f"{whole} are the same value, computed twice with the same parameters"
+        if found.again is not None
+        else f"{whole} {agree(terms, 'enters', 'enter')} this sum with both signs"
+    )
+    again = () if found.again is None else analysis.user_frames(found.again.site, "the same value computed again here")
+    entered = [op for op in found.entered if op.index != found.op.index]
+    return Problem(
+        "warning",
+        f"gradients cancel in `{found.op.name}`: {why}, so the result does not depend on "
+        f"{summarize_names(names)}, which {agree(names, 'gets', 'get')} "
+        "no gradient from it",
+        "Draw the sample without its gradient where its log-probability is differentiated: `sample()` instead of `rsample()`, "
+        "or detach() it."
+        if found.drawn
+        else f"detach() the occurrence of {terms[0]} that must act as a constant, or compute it under torch.no_grad(): a "
+        "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
+        dedupe_locations(
+            [
+                *again,
+                *(place for op in entered for place in analysis.user_frames(op.site, "taken into the sum here")),
+                *analysis.user_frames(found.op.site, "gradients cancel here"),
+            ]
+        ),
+        tuple(dict.fromkeys([*names, *terms])),
+        ops=(found.op.index,),
+    )

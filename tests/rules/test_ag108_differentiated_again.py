@@ -1,0 +1,67 @@
+"""AG108: a custom backward that cuts what it computes with, and is differentiated itself."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 3, generator=torch.Generator().manual_seed(1))
+
+
+class Detaching(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x.detach() * grad  # cut
+
+
+class Right(Detaching):
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        x.detach().norm().item()
+        return 2 * x * grad
+
+
+class Hinge(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * (x.detach() > 0)
+
+
+def penalised(function, *, again=True):
+    net = nn.Linear(3, 8)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        x = X.clone().requires_grad_()
+        value = function.apply(net(x)).sum()
+        slope = torch.autograd.grad(value, x, create_graph=again, retain_graph=True)[0]
+        trained(optimizer, value + (slope.pow(2).sum() if again else 0.0))
+
+
+def test_second_derivative_of_a_detached_tensor():
+    """A gradient penalty through it misses a part; with the tensor itself nothing is missed."""
+    diagnosed(
+        lambda: penalised(Detaching), "AG108", "# cut", "Detaching", "create_graph", severity="warning",
+        where=Detaching.backward,
+    )  # fmt: skip
+    calm(lambda: penalised(Right))
+
+
+def test_cuts_that_no_second_derivative_misses():
+    """It is not differentiated again, or the derivative of what was computed of the detached tensor is zero."""
+    calm(lambda: penalised(Detaching, again=False), lambda: penalised(Hinge))
