@@ -10,12 +10,13 @@ from typing import Any
 from msgspec import Struct
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
+from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.summary import summarized
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.rank_summary import RankSummary
-from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
 from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
 from autograd_inspector.rules import findings_across
 from autograd_inspector.views.archive import decode, encode
@@ -38,24 +39,28 @@ class RankPart(Struct, frozen=True):
 
 
 class RanksReport(Struct, frozen=True):
-    """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them."""
+    """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them.
+
+    ``lanes`` have what each rank did with the others, in order, once for all ranks that did the same.
+    """
 
     placement: RankedPlacement
     findings: tuple[RankedFinding, ...] = ()
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
+    lanes: tuple[Lane, ...] = ()
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
         from autograd_inspector.views.text.ranks import ranks_text
 
-        return ranks_text(self.placement, self.findings, self.notes, width=width, color=color)
+        return ranks_text(self.placement, self.findings, self.notes, self.lanes, width=width, color=color)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Everything as one static HTML page, also written to ``path``."""
         from autograd_inspector.views.html.ranks import ranks_html
 
-        page = ranks_html(self.placement, self.findings, self.notes)
+        page = ranks_html(self.placement, self.findings, self.notes, self.lanes)
         if path is not None:
             write_whole(Path(path), page)
         return page
@@ -83,6 +88,10 @@ class RanksReport(Struct, frozen=True):
 
         shown = terminal()
         bundle = {"text/plain": self.to_text() if shown is None else self.to_text(width=shown.width, color=shown.color)}
+        if shown is None:
+            from autograd_inspector.views.html.ranks import ranks_output
+
+            bundle["text/html"] = ranks_output(self.placement, self.findings, self.notes, self.lanes)
         wanted = set(bundle) if include is None else set(include)
         return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
 
@@ -110,7 +119,8 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     across, failed = findings_across(summaries, placement)
     own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
     ordered = sorted((*across, *own), key=lambda each: SEVERITIES.index(each.finding.severity))
-    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed))
+    lanes = lanes_of({rank: part.summary if part is not None else None for rank, part in parts.items()})
+    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed), lanes=lanes)
 
 
 def _fault(part: RankPart) -> str:

@@ -88,7 +88,10 @@ def _rank_after(outcome: Outcome) -> int:
 
 
 def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
-    asked = Asked(values=options.values, eager=options.eager, ignore=tuple(options.ignore))
+    rank = rank_of()
+    waits = own_file(str(Path.cwd() / Path(options.json).expanduser()), rank=rank) if options.json and rank >= 0 else ""
+    waiting = options.timeout if rank >= 0 else 0.0
+    asked = Asked(options.values, options.eager, tuple(options.ignore), waiting, waits)
     if options.module:
         return run_module(options.program, options.arguments, asked, ended=ending.hold)
     path = Path(options.program)

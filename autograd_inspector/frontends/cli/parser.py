@@ -101,6 +101,13 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     run.add_argument(
         "--fail-on", choices=("error", "warning"), default="error", help="findings that fail the run (error)"
     )
+    run.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="of several ranks: after how long at one line a rank says what it waits for, and writes it to --json (60)",
+    )
     _files(run)
     run.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0, for code hosts")
     fixes = run.add_argument_group("fixes", "Edits of the program that cure a finding.")
@@ -160,6 +167,16 @@ def _columns(text: str) -> int:
     if not text.isdigit() or int(text) < NARROWEST:
         raise argparse.ArgumentTypeError(f"{text!r}: write a whole number, {NARROWEST} or more")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: write a positive number of seconds")
+    return seconds
 
 
 def _files(command: argparse.ArgumentParser) -> None:

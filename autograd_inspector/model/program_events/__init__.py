@@ -55,8 +55,14 @@ from autograd_inspector.model.program_events.ranks import (
     Communicated,
     DataMet,
     GradientsLeftLocal,
+    ModelSharded,
+    ReductionContinued,
+    ReductionHooked,
     ReplicasWrapped,
     SamplerIterated,
+    SamplerUnused,
+    ShardSyncSet,
+    StoodStill,
     SyncSwitchedOff,
     WeightsMet,
     WrapperCalled,
@@ -75,6 +81,7 @@ __all__ = [
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
+    "ModelSharded",
     "ModuleAttached",
     "ModuleHookRegistered",
     "ModuleRepeated",
@@ -92,13 +99,17 @@ __all__ = [
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
+    "ReductionContinued",
+    "ReductionHooked",
     "ReplicasWrapped",
     "RequiresGradCompared",
     "ResultDiscarded",
     "SamplerIterated",
+    "SamplerUnused",
     "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
+    "ShardSyncSet",
     "SparseGradientsMet",
     "StartRefused",
     "StateAbsent",
@@ -109,6 +120,7 @@ __all__ = [
     "StateStatement",
     "StateSwapped",
     "SteppedAccumulating",
+    "StoodStill",
     "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
@@ -161,8 +173,14 @@ Event = (
     | WrapperCalled
     | SyncSwitchedOff
     | GradientsLeftLocal
+    | ModelSharded
+    | ReductionHooked
+    | ReductionContinued
+    | ShardSyncSet
     | Communicated
     | SamplerIterated
+    | SamplerUnused
+    | StoodStill
     | Awaited
     | DataMet
     | WeightsMet
