@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -127,12 +127,34 @@ def _fault(part: RankPart) -> str:
     return fault_in_placement(part.placement)
 
 
+def _decoded(parts: Mapping[int, bytes | None]) -> dict[int, RankPart | None]:
+    """What ranks sent; of those that sent the same bytes one part is kept."""
+    read: dict[bytes | None, RankPart | None] = {None: None}
+    for data in parts.values():
+        if data is not None and data not in read:
+            read[data] = decode(data, RankPart, SCHEMA, _fault)
+    return {rank: read[data] for rank, data in parts.items()}
+
+
+def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]) -> RanksReport | None:
+    """On rank 0 the report of all ranks whose programs have ended; None on the others, and where they cannot meet."""
+    from autograd_inspector.capture.gathering import left_behind as collected
+
+    capture = report.capture
+    if capture.rank < 0 or capture.world_size <= 1:
+        return None
+    part = encode(part_of(report)).encode()
+    parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry)
+    if parts is None:
+        return None
+    return ranks_report(dict(sorted(_decoded(parts).items())))
+
+
 def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
     """The report of all ranks, on each of them; see ``Report.gather``."""
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
-        read = {rank: decode(data, RankPart, SCHEMA, _fault) for rank, data in parts.items()}
-        return ranks_report(read).to_json().encode()
+        return ranks_report(_decoded(parts)).to_json().encode()
 
     return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))

@@ -31,8 +31,9 @@ merge: 121 an error finding on some rank, 125 a file that could not be read (the
 RANKS = """\
 several ranks
   torchrun --nproc-per-node 2 -m autograd_inspector run --json report.json train.py
-  writes report-rank0.json and report-rank1.json (--html and --sarif likewise), and
-  autograd-inspect merge report-rank*.json makes one report of them
+  writes report-rank0.json and report-rank1.json (--html and --sarif likewise). Rank 0 merges them into report.json
+  when the ranks have ended, and fails with 121 for a finding on any of them. Of ranks that died or hang,
+  autograd-inspect merge report-rank*.json makes one report of what there is
 """
 
 
