@@ -11,6 +11,7 @@ from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
+from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
@@ -54,6 +55,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from clipped_alone(analysis)
     yield from unsynced_shards(analysis)
     yield from hooked_reductions(analysis)
+    yield from scaled_by_local_norms(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
