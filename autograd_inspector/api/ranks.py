@@ -127,13 +127,13 @@ def _fault(part: RankPart) -> str:
     return fault_in_placement(part.placement)
 
 
-def _decoded(parts: Mapping[int, bytes | None]) -> dict[int, RankPart | None]:
-    """What ranks sent; of those that sent the same bytes one part is kept."""
+def merged_parts(parts: Mapping[int, bytes | None]) -> RanksReport:
+    """One report of what ranks sent, None for one that sent nothing; of the same bytes one part is kept."""
     read: dict[bytes | None, RankPart | None] = {None: None}
     for data in parts.values():
         if data is not None and data not in read:
             read[data] = decode(data, RankPart, SCHEMA, _fault)
-    return {rank: read[data] for rank, data in parts.items()}
+    return ranks_report({rank: read[parts[rank]] for rank in sorted(parts)})
 
 
 def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]) -> RanksReport | None:
@@ -147,7 +147,7 @@ def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]
     parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry)
     if parts is None:
         return None
-    return ranks_report(dict(sorted(_decoded(parts).items())))
+    return merged_parts(parts)
 
 
 def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
@@ -155,6 +155,6 @@ def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
-        return ranks_report(_decoded(parts)).to_json().encode()
+        return merged_parts(parts).to_json().encode()
 
     return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
