@@ -235,7 +235,7 @@ def _moments(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"ranks step {done[here].api} at different times: before step {at + 1} rank {here} had made "
                 f"{counted(first[at], 'call')} with the others, rank {other} {clocks[other][at]}. One of them left a step out that "
                 "the other made, so the replicas diverge",
-                "Decide on every rank alike whether step() is called: after the reduction, or by a flag that the ranks reduce.",
+                "Take the same decision on every rank whether step() is called: after the reduction, or by a flag that the ranks reduce.",
                 dedupe_locations(place for rank in (here, other) for place in done[rank].places),
                 (done[here].api, "step", *done[here].names),
             ),
