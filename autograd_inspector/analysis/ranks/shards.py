@@ -50,9 +50,8 @@ def _scaled(capture: Capture, reductions: Reductions, run: Backward, end: int) -
             continue
         first = next((numbers[storage] for storage in given if storage in numbers), None)
         source = first if first is not None else op if not memory.isdisjoint(given) else None
-        for storage in stored if source is not None else ():
-            if storage >= 0 and storage not in memory:
-                numbers.setdefault(storage, source)
+        if source is not None:
+            numbers |= {s: numbers.get(s, source) for s in stored if s >= 0 and s not in memory}
     return None
 
 
