@@ -76,7 +76,11 @@ def _fit(slots: list[Slot], rank: int, row: ParameterRow, held: Mapping[int, Pla
 
 
 def _row(slot: Slot, held: Mapping[int, Placement], alike: Alike) -> RankedRow:
-    shares = {rank: _share(held[rank], row) for rank, row in slot.items()}
+    made: dict[int, Share] = {}  # Ranks that told the same share their rows.
+    for rank, row in slot.items():
+        if id(row) not in made:
+            made[id(row)] = _share(held[rank], row)
+    shares = {rank: made[id(row)] for rank, row in slot.items()}
     first = next(iter(slot.values()))
     stepped = next((share for share in shares.values() if share.optimizer), None)
     return RankedRow(
@@ -132,6 +136,10 @@ def _differences(
         ("placements", lambda rank: ", ".join(shares[rank].placements) or "not a DTensor"),
         ("optimizer", lambda rank: shares[rank].optimizer or "none"),
     )
+    first = next(iter(slot.values()))
+    absent = _absent(set(slot), slot, held, alike)
+    if all(row is first for row in slot.values()) and len({id(held[rank]) for rank in slot}) == 1:
+        slot = dict(list(slot.items())[:1])  # Ranks that told the same differ in nothing.
     for what, read in compared:
         yield from _difference(what, {rank: str(read(rank)) for rank in slot})
     held_by = {rank: row for rank, row in slot.items() if row.optimizer >= 0}
@@ -144,9 +152,12 @@ def _differences(
         yield from _difference(
             name, {rank: group_settings.get(name, "not set") for rank, group_settings in settings.items()}
         )
-    absent = tuple(rank for rank in held if rank not in slot and alike(rank, next(iter(slot))))
-    if absent:
-        yield Difference("held", (("yes", tuple(slot)), ("no", absent)))
+    yield from absent
+
+
+def _absent(having: set[int], slot: Slot, held: Mapping[int, Placement], alike: Alike) -> tuple[Difference, ...]:
+    absent = tuple(rank for rank in held if rank not in having and alike(rank, next(iter(slot))))
+    return (Difference("held", (("yes", tuple(sorted(having))), ("no", absent))),) if absent else ()
 
 
 def _difference(what: str, values: dict[int, str]) -> Iterable[Difference]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
+from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.summary import summarized
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
 from autograd_inspector.analysis.report_data import ReportData
@@ -17,7 +18,7 @@ from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranked_vitals import RankedVitals
-from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
 from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
 from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.rules import findings_across
@@ -45,6 +46,7 @@ class RanksReport(Struct, frozen=True):
     """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them.
 
     ``vitals``: the statistics over the steps, of all ranks together.
+    ``lanes`` have what each rank did with the others, in order, once for all ranks that did the same.
     """
 
     placement: RankedPlacement
@@ -52,18 +54,19 @@ class RanksReport(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     vitals: RankedVitals = RankedVitals()
+    lanes: tuple[Lane, ...] = ()
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
         from autograd_inspector.views.text.ranks import ranks_text
 
-        return ranks_text(self.placement, self.findings, self.notes, self.vitals, width=width, color=color)
+        return ranks_text(self.placement, self.findings, self.notes, self.lanes, self.vitals, width=width, color=color)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Everything as one static HTML page, also written to ``path``."""
         from autograd_inspector.views.html.ranks import ranks_html
 
-        page = ranks_html(self.placement, self.findings, self.notes)
+        page = ranks_html(self.placement, self.findings, self.notes, self.lanes)
         if path is not None:
             write_whole(Path(path), page)
         return page
@@ -91,6 +94,10 @@ class RanksReport(Struct, frozen=True):
 
         shown = terminal()
         bundle = {"text/plain": self.to_text() if shown is None else self.to_text(width=shown.width, color=shown.color)}
+        if shown is None:
+            from autograd_inspector.views.html.ranks import ranks_output
+
+            bundle["text/html"] = ranks_output(self.placement, self.findings, self.notes, self.lanes)
         wanted = set(bundle) if include is None else set(include)
         return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
 
@@ -119,11 +126,35 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
     ordered = sorted((*across, *own), key=lambda each: SEVERITIES.index(each.finding.severity))
     vitals = merged_vitals({rank: part.vitals for rank, part in parts.items() if part is not None})
-    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed), vitals=vitals)
+    lanes = lanes_of({rank: part.summary if part is not None else None for rank, part in parts.items()})
+    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed), lanes=lanes, vitals=vitals)
 
 
 def _fault(part: RankPart) -> str:
     return fault_in_placement(part.placement)
+
+
+def merged_parts(parts: Mapping[int, bytes | None]) -> RanksReport:
+    """One report of what ranks sent, None for one that sent nothing; of the same bytes one part is kept."""
+    read: dict[bytes | None, RankPart | None] = {None: None}
+    for data in parts.values():
+        if data is not None and data not in read:
+            read[data] = decode(data, RankPart, SCHEMA, _fault)
+    return ranks_report({rank: read[parts[rank]] for rank in sorted(parts)})
+
+
+def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]) -> RanksReport | None:
+    """On rank 0 the report of all ranks whose programs have ended; None on the others, and where they cannot meet."""
+    from autograd_inspector.capture.gathering import left_behind as collected
+
+    capture = report.capture
+    if capture.rank < 0 or capture.world_size <= 1:
+        return None
+    part = encode(part_of(report)).encode()
+    parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry)
+    if parts is None:
+        return None
+    return merged_parts(parts)
 
 
 def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
@@ -131,7 +162,6 @@ def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
-        read = {rank: decode(data, RankPart, SCHEMA, _fault) for rank, data in parts.items()}
-        return ranks_report(read).to_json().encode()
+        return merged_parts(parts).to_json().encode()
 
     return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))

@@ -7,10 +7,12 @@ bytes of the CPU whatever the backend is, and shows who has come.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from autograd_inspector.capture.torch_private.distributed import store_of
@@ -23,6 +25,9 @@ _PAUSE = 0.1
 """Seconds between two looks at the store, once one has waited that long."""
 _GRACE = 5.0
 """Seconds, at most a tenth of the timeout, that the others leave the first rank to tell who is missing."""
+
+_AGENT, _RESTARTS = "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT"
+"""By these torchrun tells its ranks that its own store outlives their groups, and how often it began again."""
 
 Merge = Callable[[Mapping[int, bytes]], bytes]
 
@@ -47,6 +52,40 @@ def exchange(part: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
     return meeting.lead(part, merge) if meeting.rank == ranks[0] else meeting.follow(part)
 
 
+def left_behind(
+    part: bytes, *, rank: int, world: int, timeout: float, hurry: Callable[[], bool]
+) -> dict[int, bytes | None] | None:
+    """On rank 0 what each rank left when its program had ended, None for a rank that left nothing in time.
+
+    The other ranks leave ``part`` and go; they get None, as does rank 0 where no store is left through which to meet:
+    the program has ended its process group, and the launcher keeps no store of its own. ``hurry``: others end already.
+    """
+    store = _store_at_the_end()
+    if store is None:
+        return None
+    meeting = _Meeting(store, list(range(world)), rank, timeout, f"ended/{os.environ.get(_RESTARTS, '0')}")
+    if rank:
+        meeting.leave(part)
+        return None
+    return meeting.collect(part, hurry)
+
+
+def _store_at_the_end() -> Any:
+    """The process group's, else the launcher's, to which torchrun has given the address."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available():
+        return None
+    try:
+        if distributed.is_initialized():
+            return store_of(distributed.group.WORLD)
+        if os.environ.get(_AGENT) == "True":
+            address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+            return distributed.TCPStore(address, port, is_master=False, timeout=timedelta(seconds=_GRACE))
+    except (RuntimeError, KeyError, ValueError):
+        return None
+    return None
+
+
 def _store_or_error(group: Any) -> Any:
     store = store_of(group)
     if store is None:
@@ -60,13 +99,13 @@ def _store_or_error(group: Any) -> Any:
 class _Meeting:
     """One round. Its number stands in the store, so that ranks that come late or again meet in the next one."""
 
-    def __init__(self, store: Any, ranks: list[int], rank: int, timeout: float) -> None:
+    def __init__(self, store: Any, ranks: list[int], rank: int, timeout: float, name: str = "") -> None:
         self.store = store
         self.ranks = ranks
         self.rank = rank
         self.timeout = timeout
         self.ends = time.monotonic() + timeout
-        self.round = store.add(f"{_NAME}/round", 0)
+        self.round = name or store.add(f"{_NAME}/round", 0)
 
     def lead(self, part: bytes, merge: Merge) -> bytes:
         """Wait for the others, merge, publish; whatever goes wrong is published too, so that nobody waits in vain."""
@@ -87,6 +126,22 @@ class _Meeting:
         if len(others) > len(missing):
             self._put("result", answer)
         return _answered(answer)
+
+    def leave(self, part: bytes) -> None:
+        """Put a part there, and wait for nobody."""
+        self._put(f"part/{self.rank}", part)
+        self.store.set(self._key(f"here/{self.rank}"), "1")
+
+    def collect(self, part: bytes, hurry: Callable[[], bool]) -> dict[int, bytes | None]:
+        """What the others left, as far as they come."""
+        self.store.set(self._key(f"here/{self.rank}"), "1")
+        while self._missing() and time.monotonic() < self.ends:
+            if hurry():
+                self.ends = min(self.ends, time.monotonic() + _GRACE)
+            time.sleep(_PAUSE)
+        missing = self._missing()
+        here = [rank for rank in self.ranks if rank != self.rank and rank not in missing]
+        return dict.fromkeys(self.ranks) | {self.rank: part} | {rank: self._take(f"part/{rank}") for rank in here}
 
     def follow(self, part: bytes) -> bytes:
         """Send the part, wait for what the first rank makes of all; one that gives up takes its part with it."""

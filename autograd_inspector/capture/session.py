@@ -31,9 +31,11 @@ from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
 from autograd_inspector.capture.observers.compiled.calls import Compiled
+from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
+from autograd_inspector.capture.observers.distributed.sharders import Sharders
 from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
 from autograd_inspector.capture.observers.measuring import measure_in
 from autograd_inspector.capture.observers.modules.calls import Modules
@@ -188,8 +190,17 @@ class Session:
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        ranks = (wrappers, Samplers(recording, guard), Scaling(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, *ranks)
+        sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard))
+        everywhere = (
+            SeenModes(),
+            calls,
+            self.modules,
+            self.optimizers,
+            *unseen,
+            *asked,
+            *sharing,
+            Scaling(recording, guard),
+        )
         observers = Observers(everywhere, recorder, (engine,))
         for part in (
             limit,

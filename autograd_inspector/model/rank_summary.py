@@ -31,7 +31,12 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     that set ``requires_grad``. ``loads``: weights that were loaded when the replicas were equal already. ``edits``:
     lines that compute new values of replicated weights in place. ``sequence``: the first of the exchanges, in their
     order, each with its place in ``exchanges`` and what it carries. ``data``, ``weights``: fingerprints, where values
-    are read.
+    are read. ``gradient_edits``: lines that write to gradients between their reduction and the step. ``state_loads``:
+    those of optimizers. ``autocast``: lines that compute with weights in a lower precision. ``backwards``: those of
+    each wrapper that reduce. ``clocks``: of each optimizer, how much the ranks had done together before each step.
+    ``teachers``: lines that compute new values of weights that nothing reduces; ``read``: the names of such weights
+    that a loss is computed with, and that backward does not reach. ``stood``: where a rank that never ended its program
+    was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
     """
 
     replica: bool = False
@@ -52,3 +57,12 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     weights: dict[str, int] = {}
     weights_place: tuple[Location, ...] = ()
     raised: bool = False
+    gradient_edits: tuple[Done, ...] = ()
+    state_loads: tuple[Done, ...] = ()
+    autocast: tuple[Done, ...] = ()
+    backwards: tuple[Done, ...] = ()
+    clocks: tuple[tuple[int, ...], ...] = ()
+    teachers: tuple[Done, ...] = ()
+    read: tuple[str, ...] = ()
+    stood: Done | None = None
+    lane: tuple[tuple[str, int], ...] = ()

@@ -121,6 +121,17 @@ class RankedFinding(Struct, frozen=True):
     ranks: tuple[int, ...]
 
 
+class Lane(Struct, frozen=True):
+    """What some ranks did alike that concerns the others: (call and line, how often in a row), in order.
+
+    ``ending``: what kept them from the end of the program ("waits in all_reduce train.py:3"), "" where nothing did.
+    """
+
+    ranks: tuple[int, ...]
+    marks: tuple[tuple[str, int], ...] = ()
+    ending: str = ""
+
+
 def ranks_text(ranks: tuple[int, ...]) -> str:
     """``rank 3``, ``ranks 0–2, 5``."""
     runs: list[list[int]] = []

@@ -23,7 +23,7 @@ _FOLLOW = {
     "AG305": {"AG205"},
     "AG405": {"AG301", "AG305", "AG404"},
     "AG403": {"AG409"},
-    "AG601": {"AG305"},
+    "AG601": {"AG301", "AG305"},
     "AG603": {"AG301"},
 }
 """Cause -> what follows from it for the same parameters."""

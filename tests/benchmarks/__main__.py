@@ -8,7 +8,7 @@ import warnings
 
 import torch
 
-from . import comparison, ending, growth, inference, long, placement, recording, stepping, training, widget
+from . import comparison, ending, growth, inference, long, placement, recording, replicas, stepping, training, widget
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
@@ -22,7 +22,7 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    parser.add_argument("--only", choices=["growth", "long", "stepping", "widget"], help="one part alone")
+    parser.add_argument("--only", choices=["growth", "long", "replicas", "stepping", "widget"], help="one part alone")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     warnings.simplefilter("ignore")
@@ -49,6 +49,10 @@ def main() -> None:
         add(stepping.measure(gpt2(quick=quick, narrow=True), quick=quick))
         summary(sections)
         return
+    if arguments.only == "replicas":
+        add(replicas.measure(gpt2(quick=quick), quick=quick))
+        summary(sections)
+        return
     if arguments.only == "growth":
         for section in growth.measure(lengths=LENGTHS[:3] if quick else LENGTHS):
             add(section)
@@ -65,6 +69,7 @@ def main() -> None:
     model = gpt2(quick=quick)
     add(ending.measure(model, quick=quick))
     add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
+    add(replicas.measure(gpt2(quick=quick), quick=quick))
     add(long.memory(quick=quick))
     add(long.overhead(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(stepping.measure(gpt2(quick=quick, narrow=True), quick=quick))

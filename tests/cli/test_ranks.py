@@ -54,7 +54,7 @@ def as_rank(monkeypatch):
 
 
 def test_torchrun(tmp_path, script, capsys):
-    """Each rank writes its own report and says where; the launcher fails for the one that has an error finding.
+    """Each rank writes its own report, and rank 0 one of all; the launcher fails for a rank that has an error finding.
 
     Merged they say whose finding it is, also where the program has destroyed its process group at the end.
     """
@@ -66,7 +66,9 @@ def test_torchrun(tmp_path, script, capsys):
         [*command, str(script(TRAINING))], capture_output=True, text=True, check=False, env=environment, timeout=200
     )
     assert done.returncode == 1, done.stderr
-    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out-rank0.json", "out-rank1.json"], done.stderr
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out-rank0.json", "out-rank1.json", "out.json"]
+    together = RanksReport.from_json((tmp_path / "out.json").read_text("utf-8"))
+    assert ("AG202", (1,)) in [(found.finding.rule, found.ranks) for found in together.findings]
     assert "exit=findings (121): 1 finding: AG202" in done.stderr
     files = sorted(map(str, tmp_path.glob("out-rank*.json")))
     assert main(["merge", "--json", str(tmp_path / "all.json"), *files]) == FINDINGS

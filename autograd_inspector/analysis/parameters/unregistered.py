@@ -31,6 +31,8 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
     read = {r.tensor for r in capture.grad_reads}
     read.update(tensor for run in capture.backwards if run.api == "grad" for tensor in run.reached)
     unregistered = set()
+    gathered = _gathered(capture)
+    inside = {t: windows for t, windows in inside.items() if capture.tensors[t].storage not in gathered}
     for tensor, windows in inside.items():
         record = capture.tensors[tensor]
         if capture.owners.get(tensor, -1) in foreign or (
@@ -57,6 +59,20 @@ def attributes_of(capture: Capture, reached: frozenset[int] | set[int]) -> set[i
         for tensor in attributes
         if not capture.tensors[tensor].names and not capture.tensors[tensor].given and _several(runs, tensor)
     }
+
+
+def _gathered(capture: Capture) -> set[int]:
+    """The memory that shards of several ranks were gathered into, and what it was dealt out to.
+
+    A module has the shards that a parameter there is made of.
+    """
+    gathered: set[int] = set()
+    for op in capture.ops if any(row.sharding is not None for row in capture.placement.rows) else ():
+        if op.writes and (
+            op.name.startswith("all_gather") or any(capture.tensors[t].storage in gathered for t in op.inputs)
+        ):
+            gathered.update(write.storage for write in op.writes)
+    return gathered - {-1}
 
 
 def _several(runs: list[frozenset[int]], tensor: int) -> bool:

@@ -12,13 +12,24 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import Communicated, ReplicasWrapped, WrapperCalled
 
 Why = Literal[
-    "around", "unsynced", "spent", "unfinished", "unhooked", "late", "early", "added", "beside", "loss", "nothing"
+    "around",
+    "unsynced",
+    "spent",
+    "unfinished",
+    "unhooked",
+    "late",
+    "early",
+    "dropped",
+    "added",
+    "beside",
+    "loss",
+    "nothing",
 ]
 """``around``: the wrapper's forward was not called. ``unsynced``: it was, and was told not to reduce. ``spent``: another
 backward through the same forward had been reduced already. ``unfinished``: the reducer waits for parameters that the
 backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
 the backward. ``added``: the wrapped model got the parameter later. ``beside``: it is in no wrapper, or the program's
-own calls leave it out. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
+own calls leave it out. ``dropped``: a copy of it is reduced, and the result is not used. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
 same weights, and no gradient is ever reduced."""
 
 
@@ -39,7 +50,7 @@ def unreduced(capture: Capture, reductions: Reductions) -> Iterator[Unreduced]:
     found: dict[tuple[Why, int], list[Unreduced]] = {}
     for reached in reductions.reached:
         for each in _of_step(capture, reductions, reached):
-            if each.exchange is not None and each.why != "loss":
+            if each.exchange is not None and each.why not in {"loss", "dropped"}:
                 # The call behind the step of one round lies before the backward of the next.
                 found.setdefault(("late", each.exchange.site), []).append(each)
                 continue
@@ -72,6 +83,11 @@ def _why(capture: Capture, reductions: Reductions, reached: Reached, tensor: int
     if wrapper is not None:
         call = reductions.call_of(wrapper, tensor, reached.run)
         return Unreduced(_why_wrapped(reductions, reached, tensor, wrapper, call), (tensor,), reached, 1, wrapper, call)
+    if tensor in reached.dropped:
+        calls = reductions.exchanges.within(reached.run.start, reached.step.updates_from)
+        used = next((each for each in calls if each.op and each.tensors), None)
+        if used is not None:
+            return Unreduced("dropped", (tensor,), reached, 1, exchange=used)
     exchanges = [
         event for event in reductions.exchanged(tensor) if event.name not in {"send", "isend", "recv", "irecv"}
     ]

@@ -25,6 +25,7 @@ class Exchanges:
         self._capture = capture
         self.calls = tuple(event for event in capture.events_of(Communicated) if event.world > 1)
         self._tensors = {event.at: event.tensors for event in self.calls if event.tensors}
+        self._results = {event.at: event.results or event.tensors for event in self.calls if event.tensors}
 
     @cached_property
     def in_functions(self) -> bool:
@@ -45,13 +46,20 @@ class Exchanges:
         ops = [op for op in self._capture.ops[max(start, 0) : end] if self._passes_on(op, of)]
         sizes: Sizes = {}
         for op in reversed(ops):
-            self._flow(op, of, _stores(op), op.inputs, sizes)
-        came: Sizes = {}
-        for op in ops:
-            self._flow(op, of, op.inputs, _stores(op), came)
-        for storage, size in came.items():
+            self._flow(op, of, _stores(op), op.inputs, sizes, self._tensors)
+        for storage, size in self._came(ops, of).items():
             sizes[storage] = max(size, sizes.get(storage, 0))
         return sizes
+
+    def came(self, start: int, end: int) -> Sizes:
+        """What came out of exchanges alone, by the same ops: not what went in and stayed as it was."""
+        return self._came([op for op in self._capture.ops[max(start, 0) : end] if self._passes_on(op, None)], None)
+
+    def _came(self, ops: Iterable[Op], of: Collection[int] | None) -> Sizes:
+        came: Sizes = {}
+        for op in ops:
+            self._flow(op, of, op.inputs, _stores(op), came, self._results)
+        return came
 
     def _passes_on(self, op: Op, of: Collection[int] | None) -> bool:
         """Whether values go through an op to an exchange: not those of a model's forward, nor of a step."""
@@ -59,9 +67,17 @@ class Exchanges:
             return of is None or op.index in of
         return op.call < 0 and not op.has(Trait.STEP) and op.last_seq <= op.first_seq
 
-    def _flow(self, op: Op, of: Collection[int] | None, given: Iterable[int], to: Iterable[int], sizes: Sizes) -> None:
-        if op.index in self._tensors and (of is None or op.index in of):
-            size, to = max(map(self.elements, self._tensors[op.index]), default=0), self._tensors[op.index]
+    def _flow(
+        self,
+        op: Op,
+        of: Collection[int] | None,
+        given: Iterable[int],
+        to: Iterable[int],
+        sizes: Sizes,
+        exchanged: dict[int, tuple[int, ...]],
+    ) -> None:
+        if op.index in exchanged and (of is None or op.index in of):
+            size, to = max(map(self.elements, exchanged[op.index]), default=0), exchanged[op.index]
         else:
             size = max((sizes.get(self.storage(t), 0) for t in given), default=0)
         for tensor in to if size else ():

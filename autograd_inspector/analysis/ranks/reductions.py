@@ -14,10 +14,13 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.placement_rows import HERE
 from autograd_inspector.model.program_events import (
     Awaited,
     Communicated,
     GradientsLeftLocal,
+    ModelSharded,
+    OptimizerCreated,
     ProgramEvent,
     ReplicasWrapped,
     SamplerIterated,
@@ -39,6 +42,8 @@ class Reached(Struct, frozen=True):
     local: tuple[int, ...]
     by_hand: bool
     """Some by the program's own calls."""
+    dropped: tuple[int, ...] = ()
+    """Of the local ones those of which a copy was reduced, while the gradient itself stayed as it was."""
 
 
 class Reductions:
@@ -52,11 +57,12 @@ class Reductions:
         self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
         self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
         self._left = {event.run: event for event in capture.events_of(GradientsLeftLocal)}
+        self.sharded_models = capture.events_of(ModelSharded)
 
     @property
     def several_ranks(self) -> bool:
         """Whether anything is exchanged, or meant to be."""
-        return bool(self.wrappers or self.exchanges.calls) or self._capture.world_size > 1
+        return bool(self.wrappers or self.sharded_models or self.exchanges.calls) or self._capture.world_size > 1
 
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
@@ -91,17 +97,33 @@ class Reductions:
         carried = self.exchanges.carried(run.start, step.updates_from) if self.exchanges.calls else {}
         left = self._left.get(run.index)
         alone = frozenset(left.tensors) if left is not None else frozenset()
-        reduced, local, by_hand = [], [], False
+        reduced, local, dropped = list[int](), list[int](), list[int]()
+        by_hand = False
         for parameter in parameters:
             tensor = parameter.tensor
             if tensor in self.wrapper_of and tensor not in alone:
                 reduced.append(tensor)
             elif carried and self._went(parameter, carried):
-                reduced.append(tensor)
-                by_hand = True
+                unused = self._stayed(parameter, run, step)
+                (local if unused else reduced).append(tensor)
+                dropped += [tensor] if unused else []
+                by_hand = by_hand or not unused
             else:
                 local.append(tensor)
-        return Reached(step, run, tuple(reduced), tuple(local), by_hand)
+        return Reached(step, run, tuple(reduced), tuple(local), by_hand, tuple(dropped))
+
+    def _stayed(self, parameter: ParameterStep, run: Backward, step: Step) -> bool:
+        """Whether a step was given a gradient as its backward left it: the same tensor, and nothing wrote to it."""
+        memory = self.exchanges.storage(parameter.gradient)
+        start, end = run.end, step.updates_from
+        assigned = any(
+            write.tensor == parameter.tensor and start <= write.at <= end for write in self._capture.grad_writes
+        )
+        if memory < 0 or assigned or self.exchanges.storage(parameter.gradient) in self.exchanges.came(run.start, end):
+            return False
+        written = any(write.storage == memory for op in self._capture.ops[start:end] for write in op.writes)
+        hooked = any(hook.tensor == parameter.tensor for hook in self._capture.tensor_hooks)
+        return not written and not hooked
 
     def _went(self, parameter: ParameterStep, carried: dict[int, int]) -> bool:
         """Whether an exchange carried as many elements of a gradient's memory as it has."""
@@ -158,7 +180,8 @@ class Reductions:
     def alike(self) -> ProgramEvent | None:
         """What shows that each rank is to hold a replica, although no gradient and no weight is ever reduced.
 
-        The ranks take parts of one data set, or one of them has sent the weights out before the first step.
+        The ranks take parts of one data set, or each steps a part of the weights and sends it out, or one of them has
+        sent the weights out before the first step.
         """
         if self.meant or self.exchanges.in_functions or self.exchanges.point_to_point:
             return None
@@ -170,6 +193,10 @@ class Reductions:
             later = self._timeline.steps.within(event.at, len(capture.ops))
             if event.shuffle and event.parts == capture.world_size > 1 and later:
                 return event
+        spread = {row.optimizer for row in capture.placement.rows if row.stepped_by != HERE}
+        for record in capture.placement.optimizers:
+            if record.id in spread and not self.sharded_models:
+                return OptimizerCreated(record.created_at, record.site, record.id, record.type, record.held)
         memory = {self.exchanges.storage(tensor) for tensor in stepped} - {-1}
         sent = {
             self.exchanges.storage(t): event
@@ -197,7 +224,15 @@ class Reductions:
     @cached_property
     def meant(self) -> bool:
         """Whether some gradient is reduced: then each rank is to hold a replica."""
-        return any(each.reduced for each in self.reached)
+        return any(each.reduced for each in self.reached) or self.shards_meant
+
+    @cached_property
+    def shards_meant(self) -> bool:
+        """Whether some step was given gradients that ``fully_shard`` has reduced and dealt out."""
+        shards = {tensor for event in self.sharded_models for tensor in event.tensors}
+        return bool(shards) and any(
+            p.gradient >= 0 and p.tensor in shards for step in self._capture.steps for p in step.parameters
+        )
 
     def call_of(self, wrapper: ReplicasWrapped, tensor: int, run: Backward) -> WrapperCalled | None:
         """The call of a wrapper in which a parameter was used for a backward; None where it was used past it.
@@ -233,15 +268,22 @@ class Reductions:
     def unreached(self, wrapper: ReplicasWrapped, call: WrapperCalled, end: int) -> list[int]:
         """What a wrapper waits for in vain: what no backward reached from a call of its forward to a moment.
 
-        Nothing, where it looks for such parameters itself.
+        Nothing, where it looks for such parameters itself. Of a static graph it waits for what the first step reached.
         """
-        if wrapper.searches:
+        if wrapper.searches and not wrapper.static:
             return []
         runs = self._timeline.backwards.within(call.at, end)
         reached = {tensor for run in runs for tensor in run.reached}
         if any(run.graph.blind for run in runs) or reached.isdisjoint(wrapper.tensors):
             return []
-        return [tensor for tensor in wrapper.tensors if tensor not in reached]
+        expected = self._first_reached(wrapper) if wrapper.static else wrapper.tensors
+        return [tensor for tensor in expected if tensor not in reached]
+
+    def _first_reached(self, wrapper: ReplicasWrapped) -> list[int]:
+        """What the first backward through a wrapper reached of it."""
+        managed = set(wrapper.tensors)
+        first = next((run for run in self._timeline.backwards.all if not managed.isdisjoint(run.reached)), None)
+        return [tensor for tensor in wrapper.tensors if first is not None and tensor in first.reached]
 
     def switched_off(self, call: WrapperCalled) -> SyncSwitchedOff | None:
         """The ``no_sync()`` that a call of a wrapper may be in."""

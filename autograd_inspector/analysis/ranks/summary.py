@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.capture import Capture
@@ -16,6 +18,7 @@ from autograd_inspector.model.program_events import (
     DataMet,
     ModelLoaded,
     SchedulerStepped,
+    StoodStill,
     WeightsMet,
     WrapperCalled,
 )
@@ -45,15 +48,6 @@ _DATA = 64
 """Batches that are compared."""
 
 
-_WRITERS = frozenset({"copy_", "set_", "set_data", "data", "detach_", "requires_grad_", "zero_grad"})
-"""They give other values, not new ones of the old: a swap of averaged weights, a restored copy."""
-
-
-def computes_in_place(name: str) -> bool:
-    """Whether an op that writes to weights computes with what they were: ``mul_``, ``clamp_``."""
-    return name not in _WRITERS and not name.startswith("_foreach_copy")
-
-
 def summary_of(capture: Capture, reductions: Reductions) -> RankSummary:
     """What there is to compare; next to nothing where no other rank is known."""
     if not reductions.several_ranks:
@@ -71,6 +65,8 @@ class _Summary:
         capture, reductions = self.capture, self.reductions
         exchanges = reductions.exchanges
         calls = [call for call in capture.events_of(WrapperCalled) if call.nth]
+        updates = Updates(capture, reductions, self.places, self.names)
+        teachers, read = updates.teachers()
         data, weights = capture.events_of(DataMet), capture.events_of(WeightsMet)
         return RankSummary(
             reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,
@@ -96,8 +92,24 @@ class _Summary:
                 for event in weights
                 for name, digest in zip(self.names(event.tensors), event.digests, strict=True)
             },
-            self.places(weights[0].site, "called here") if weights else (),
+            (*self._apart(), *(self.places(weights[0].site, "called here") if weights else ())),
             bool(capture.error),
+            tuple(updates.gradient_edits()),
+            tuple(updates.state_loads()),
+            tuple(updates.autocast()),
+            tuple(updates.backwards()),
+            tuple(updates.clocks(self._joined)),
+            tuple(teachers),
+            read,
+            self._stood(),
+            lane_of(capture, reductions),
+        )
+
+    def _apart(self) -> tuple[Location, ...]:
+        """Where replicas were wrapped that were not to get the weights of one rank."""
+        wrappers = (wrapper for wrapper in self.reductions.wrappers.values() if wrapper.apart)
+        return tuple(
+            place for each in wrappers for place in self.places(each.site, "wrapped with init_sync=False here")
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:
@@ -157,7 +169,16 @@ class _Summary:
         for call in last.values():
             yield Done(call.type, self.places(call.site, "forward called here"), call.nth)
 
+    def _stood(self) -> Done | None:
+        for event in self.capture.events_of(StoodStill):
+            doing = f"{event.api} waits here" if event.waits else "still here"
+            return Done(event.api, self.places(event.site, doing), event.seconds, value="waits" if event.waits else "")
+        return None
+
     def _waited(self) -> Done | None:
+        stood = self._stood()
+        if stood is not None:
+            return stood if stood.value else None
         failed = [event for event in self.reductions.exchanges.calls if event.failed]
         if not failed:
             return None
@@ -167,11 +188,13 @@ class _Summary:
     def _steps(self) -> Iterator[Done]:
         for optimizer in self.capture.placement.optimizers:
             sites = [step.site for step in self.capture.steps if step.optimizer == optimizer.id]
+            rates = [step.rates for step in self.capture.steps if step.optimizer == optimizer.id]
             yield Done(
                 optimizer.type,
                 self.places(sites[-1] if sites else -1, "step() called here"),
                 optimizer.steps,
                 tuple(self.names(t for t in optimizer.held if t in self.reduced)),
+                str(rates[0]) if rates else "",
             )
 
     def _each_line(self, events: Iterable[SchedulerStepped], role: str) -> Iterator[Done]:

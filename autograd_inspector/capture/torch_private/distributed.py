@@ -81,6 +81,20 @@ def joins(wrapper: Any) -> bool:
     return bool(getattr(_join_config(wrapper), "enable", False))
 
 
+_comm_hooks = attribute(
+    "torch.nn.parallel.distributed:DistributedDataParallel.__init__._comm_hooks",
+    "the hooks that reduce in a wrapper's place",
+    instead=lambda _: (),
+    without="whether DistributedDataParallel reduces by a communication hook is not known",
+    late=True,
+)
+
+
+def hooked(wrapper: Any) -> bool:
+    """Whether a DistributedDataParallel reduces by a hook of the program's."""
+    return bool(_comm_hooks(wrapper))
+
+
 FUNCTIONAL = tuple(
     Place(
         f"torch.distributed._functional_collectives:{name}",
@@ -89,4 +103,12 @@ FUNCTIONAL = tuple(
         late=True,
     )
     for name in ("all_reduce", "all_gather_tensor", "reduce_scatter_tensor", "broadcast", "all_to_all_single")
+)
+
+
+pending_of = attribute(
+    "torch.distributed._functional_collectives:AsyncCollectiveTensor.elem",
+    "the memory that a functional collective is still writing to: to use the tensor itself would wait for it",
+    without="whether results of functional collectives are used is not known",
+    late=True,
 )

@@ -22,6 +22,11 @@ class Ending:
         self._before: Any = None
         self._asked = False
 
+    @property
+    def asked(self) -> bool:
+        """Whether the launcher has asked this rank to end."""
+        return self._asked
+
     def hold(self) -> None:
         """Let the first SIGTERM wait, the second not; nothing is done in a process that is no rank."""
         # None: no Python code put there what SIGTERM does, and none could put it back.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from autograd_inspector import __version__
 from autograd_inspector.api.destinations import Saved, own_file, rank_of, saved, unwritable, written
+from autograd_inspector.api.ranks import left_behind
 from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.cli.conclusion import Conclusion, concluded, empty_status, unable, write_status
 from autograd_inspector.frontends.cli.ending import Ending
@@ -28,6 +29,8 @@ from autograd_inspector.frontends.cli.script import run_script
 from autograd_inspector.frontends.cli.show import StoredReportError, show, stored
 from autograd_inspector.frontends.cli.trial import tried
 from autograd_inspector.model.checkpoint import CheckpointError
+from autograd_inspector.model.finding import SEVERITIES
+from autograd_inspector.model.wording import counted
 
 _NOT_RUN = {".json": "show", ".pt": "checkpoint", ".pth": "checkpoint", ".safetensors": "checkpoint"}
 _UNREAD = 141
@@ -61,7 +64,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         outcome = _outcome(options, ending)
         if options.try_fixes:
             outcome = tried(outcome, options, time.perf_counter() - started, screen.say)
-        conclusion = _conclude(outcome, options, root, screen)
+        conclusion = _together(_conclude(outcome, options, root, screen), outcome, options, screen, ending)
         _fix([report for _, report in outcome.reports], options, screen, begun)
         if status_file:
             problem = write_status(own_file(status_file, rank=_rank_after(outcome)), conclusion)
@@ -92,7 +95,10 @@ def _rank_after(outcome: Outcome) -> int:
 
 
 def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
-    asked = Asked(values=options.values, eager=options.eager, ignore=tuple(options.ignore))
+    rank = rank_of()
+    waits = own_file(str(Path.cwd() / Path(options.json).expanduser()), rank=rank) if options.json and rank >= 0 else ""
+    waiting = options.timeout if rank >= 0 else 0.0
+    asked = Asked(options.values, options.eager, tuple(options.ignore), waiting, waits)
     if options.module:
         return run_module(options.program, options.arguments, asked, ended=ending.hold)
     path = Path(options.program)
@@ -128,6 +134,30 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
         if file.problem or not options.quiet:
             screen.say(file.line)
     return conclusion
+
+
+def _together(
+    conclusion: Conclusion, outcome: Outcome, options: argparse.Namespace, screen: Screen, ending: Ending
+) -> Conclusion:
+    """On rank 0 of several: print and write the report of all, and end as the worst of them does."""
+    reports = [report for _, report in outcome.reports]
+    if len(reports) != 1 or rank_of(reports[0]) < 0:
+        return conclusion
+    merged = left_behind(reports[0], timeout=options.timeout, hurry=lambda: ending.asked)
+    if merged is None:
+        return conclusion
+    if not options.quiet:
+        screen.show(merged, "all ranks")
+    for file in written(merged, html=options.html, json=options.json):
+        if file.problem or not options.quiet:
+            screen.say(file.line)
+    severe = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
+    found = tuple(each.finding for each in merged.findings if each.finding.severity in severe)
+    if conclusion.exit == "findings" or not found:
+        return conclusion
+    codes = ", ".join(dict.fromkeys(f"{finding.rule} {finding.name}" for finding in found))
+    why = f"{counted(len(found), 'finding')} of all ranks: {codes}"
+    return Conclusion("findings", FINDINGS, conclusion.program, found, why)
 
 
 def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen, begun: float) -> None:

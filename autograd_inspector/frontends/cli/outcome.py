@@ -22,11 +22,16 @@ class ProgramError(Exception):
 
 
 class Asked(Struct, frozen=True):
-    """What the capture of a run is to do: read values, run compiled code uncompiled, drop findings of some rules."""
+    """What the capture of a run is to do: read values, run compiled code uncompiled, drop findings of some rules.
+
+    ``waiting``: seconds at one line after which a rank says where it is; ``waits`` is the file for that, "" for none.
+    """
 
     values: bool = False
     eager: bool = False
     ignore: tuple[str, ...] = ()
+    waiting: float = 0
+    waits: str = ""
 
 
 class Outcome(Struct, frozen=True):

@@ -32,8 +32,9 @@ merge: 121 an error finding on some rank, 125 a file that could not be read (the
 RANKS = """\
 several ranks
   torchrun --nproc-per-node 2 -m autograd_inspector run --json report.json train.py
-  writes report-rank0.json and report-rank1.json (--html and --sarif likewise), and
-  autograd-inspect merge report-rank*.json makes one report of them
+  writes report-rank0.json and report-rank1.json (--html and --sarif likewise). Rank 0 merges them into report.json
+  when the ranks have ended, and fails with 121 for a finding on any of them. Of ranks that died or hang,
+  autograd-inspect merge report-rank*.json makes one report of what there is
 """
 
 
@@ -115,6 +116,13 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     run.add_argument(
         "--fail-on", choices=("error", "warning"), default="error", help="findings that fail the run (error)"
     )
+    run.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="of several ranks: after how long at one line a rank says what it waits for, and writes it to --json (60)",
+    )
     _files(run)
     run.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0, for code hosts")
     fixes = run.add_argument_group("fixes", "Edits of the program that cure a finding.")
@@ -174,6 +182,16 @@ def _columns(text: str) -> int:
     if not text.isdigit() or int(text) < NARROWEST:
         raise argparse.ArgumentTypeError(f"{text!r}: write a whole number, {NARROWEST} or more")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: write a positive number of seconds")
+    return seconds
 
 
 def _files(command: argparse.ArgumentParser) -> None:

@@ -56,8 +56,14 @@ from autograd_inspector.model.program_events.ranks import (
     Communicated,
     DataMet,
     GradientsLeftLocal,
+    ModelSharded,
+    ReductionContinued,
+    ReductionHooked,
     ReplicasWrapped,
     SamplerIterated,
+    SamplerUnused,
+    ShardSyncSet,
+    StoodStill,
     SyncSwitchedOff,
     WeightsMet,
     WrapperCalled,
@@ -76,6 +82,7 @@ __all__ = [
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
+    "ModelSharded",
     "ModuleAttached",
     "ModuleHookRegistered",
     "ModuleRepeated",
@@ -94,13 +101,17 @@ __all__ = [
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
+    "ReductionContinued",
+    "ReductionHooked",
     "ReplicasWrapped",
     "RequiresGradCompared",
     "ResultDiscarded",
     "SamplerIterated",
+    "SamplerUnused",
     "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
+    "ShardSyncSet",
     "SparseGradientsMet",
     "StartRefused",
     "StateAbsent",
@@ -111,6 +122,7 @@ __all__ = [
     "StateStatement",
     "StateSwapped",
     "SteppedAccumulating",
+    "StoodStill",
     "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
@@ -164,8 +176,14 @@ Event = (
     | WrapperCalled
     | SyncSwitchedOff
     | GradientsLeftLocal
+    | ModelSharded
+    | ReductionHooked
+    | ReductionContinued
+    | ShardSyncSet
     | Communicated
     | SamplerIterated
+    | SamplerUnused
+    | StoodStill
     | Awaited
     | DataMet
     | WeightsMet

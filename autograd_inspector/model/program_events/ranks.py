@@ -21,13 +21,16 @@ class ReplicasWrapped(_OfWrapper, frozen=True):
     """A wrapper that reduces gradients over ``world`` ranks, with the parameters that it reduces, in its own order.
 
     ``site`` -1: it was made before the capture began. ``searches``: it looks for what a loss does not use.
-    ``ignored``: the program has told it to leave these alone.
+    ``ignored``: the program has told it to leave these alone. ``static``: it was told that each step uses what the
+    first does. ``apart``: it was told not to make the weights those of one rank.
     """
 
     tensors: tuple[int, ...]
     world: int
     searches: bool = False
     ignored: tuple[int, ...] = ()
+    static: bool = False
+    apart: bool = False
 
 
 class WrapperCalled(_OfWrapper, frozen=True):
@@ -52,6 +55,51 @@ class SyncSwitchedOff(_OfWrapper, frozen=True):
         return f"{self.type}.no_sync()"
 
 
+class ReductionHooked(_OfWrapper, frozen=True):
+    """A wrapper got a hook that reduces its buckets in its place; ``site`` -1: before the capture began."""
+
+
+class ReductionContinued(ProgramEvent, frozen=True):
+    """What a hook reduces went on in a callback that made these torch calls, or by a method of a process group."""
+
+    ops: tuple[str, ...]
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return "Future.then()"
+
+
+class ModelSharded(ProgramEvent, frozen=True):
+    """``fully_shard`` was called for a module, or met one whose parameters it has sharded over ``world`` ranks.
+
+    ``tensors`` are its shards, ``ignored`` the other parameters of the module, which nothing reduces. ``site`` -1: that
+    was before the capture began.
+    """
+
+    type: str
+    tensors: tuple[int, ...]
+    ignored: tuple[int, ...]
+    world: int
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return "fully_shard"
+
+
+class ShardSyncSet(ProgramEvent, frozen=True):
+    """A sharded module was told whether backwards are to reduce: ``set_requires_gradient_sync(on)``."""
+
+    type: str
+    on: bool
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.type}.set_requires_gradient_sync({self.on})"
+
+
 class GradientsLeftLocal(_OfWrapper, frozen=True):
     """A backward accumulated the gradients of these parameters of its, and nothing was reduced behind that.
 
@@ -68,7 +116,8 @@ class Communicated(ProgramEvent, frozen=True):
     ``op`` is what it reduces by ("sum"), "" where it does not. ``world``: how many ranks take part. ``nth``: of the
     calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
     it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
-    before it was done.
+    before it was done. ``results``: a functional one returned these and wrote to nothing. ``peer``: the rank that it
+    sends to or receives from, -1 where there is no single one.
     """
 
     name: str
@@ -80,6 +129,8 @@ class Communicated(ProgramEvent, frozen=True):
     inside: bool = False
     failed: bool = False
     begun: bool = False
+    results: tuple[int, ...] = ()
+    peer: int = -1
 
     @property
     def api(self) -> str:
@@ -97,6 +148,22 @@ class Awaited(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The method."""
         return f"{self.name}(async_op=True).wait()"
+
+
+class StoodStill(ProgramEvent, frozen=True):
+    """This was written while the program had been at that line for so many seconds, in that function of torch's.
+
+    ``waits``: in a call that other ranks take part in. There is no more of such a capture than what ranks do together.
+    """
+
+    function: str
+    waits: bool
+    seconds: int
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.function or "the program"
 
 
 class SamplerIterated(ProgramEvent, frozen=True):
@@ -117,6 +184,21 @@ class SamplerIterated(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The class."""
         return "DistributedSampler"
+
+
+class SamplerUnused(ProgramEvent, frozen=True):
+    """A ``DataLoader`` began to read the dataset of a ``DistributedSampler`` that had given no index, without it.
+
+    ``made``: where the sampler was made. ``parts``: into how many it divides the data.
+    """
+
+    made: int
+    parts: int
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return "DataLoader"
 
 
 class DataMet(ProgramEvent, frozen=True):

@@ -9,7 +9,13 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.causes import Unreduced, unreduced
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
-from autograd_inspector.model.program_events import Communicated, SamplerIterated, WrapperCalled
+from autograd_inspector.model.program_events import (
+    Communicated,
+    ModelSharded,
+    OptimizerCreated,
+    SamplerIterated,
+    WrapperCalled,
+)
 from autograd_inspector.model.wording import agree, counted, summarize_names
 
 
@@ -31,6 +37,8 @@ def by_the_program(analysis: Analysis) -> Iterator[Problem]:
             yield _loss(analysis, found, found.exchange)
         elif found.why == "nothing":
             yield _nothing(analysis, found)
+        elif found.why == "dropped" and found.exchange is not None:
+            yield _dropped(analysis, found, found.exchange)
         elif found.exchange is not None:
             yield _misplaced(analysis, found, found.exchange)
         elif found.why == "beside":
@@ -138,7 +146,14 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
     by_hand = any(each.by_hand for each in reductions.reached)
     calls = [event for event in reductions.exchanges.within(found.first.run.start, found.first.step.at) if event.op]
     others = f"{counted(len(reduced), 'other parameter')} {agree(reduced, 'is', 'are')} reduced"
-    if by_hand:
+    sharder = _sharder(analysis, found)
+    if sharder is not None:
+        why = f"the parameters that fully_shard() manages are reduced, but {agree(names, 'this one is', 'these are')} not among them"
+        fix = (
+            "Let fully_shard() manage them too (omit ignored_params, call it on the module that contains them). Or call "
+            "all_reduce on their gradients between backward() and step(), and divide by the number of ranks."
+        )
+    elif by_hand:
         why = f"{others} by the program's calls, but {agree(names, 'this one is', 'these are')} not"
         fix = "Reduce the gradients of all parameters that the optimizer holds: loop over `optimizer.param_groups`."
     else:
@@ -160,10 +175,37 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
                 ),
                 *called_at(analysis, found, "used here"),
                 *steps_here(analysis, found),
+                *(analysis.user_frames(sharder.site, "sharded here") if sharder is not None else ()),
             ]
         ),
         tuple(names),
         ops=(found.first.step.op,),
+    )
+
+
+def _sharder(analysis: Analysis, found: Unreduced) -> ModelSharded | None:
+    """What shards the others: the call that left these alone, else any."""
+    models = analysis.reductions.sharded_models if analysis.reductions.shards_meant else ()
+    leaving = (event for event in models if set(found.tensors) <= set(event.ignored))
+    return next(leaving, models[-1] if models else None)
+
+
+def _dropped(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Problem:
+    names, start = _subject(analysis, found)
+    what = "returns a new tensor" if exchange.results else "is called on a copy"
+    return Problem(
+        "error",
+        f"{start}: {exchange.name} {what}, and its result is never written to `.grad`, so the replicas diverge",
+        "Copy the result into the gradients before step(): `p.grad.copy_(result)`. Or reduce `p.grad` itself: "
+        "`dist.all_reduce(p.grad)`.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(exchange.site, f"{exchange.name} called here"),
+                *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op, exchange.at),
     )
 
 
@@ -192,9 +234,14 @@ def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
     shared = isinstance(shown, SamplerIterated)
     why = "the ranks use parts of one dataset" if shared else "the ranks got the same weights"
     what = "data split across ranks here" if shared else "weights sent to the other ranks here"
+    but = "but neither gradients nor weights are ever reduced, so the models diverge"
+    if isinstance(shown, OptimizerCreated):
+        why = f"{shown.type} broadcasts the weights that each rank updates"
+        but = "but nothing reduces the gradients, so each weight learns from the data of one rank"
+        what = "optimizer created here"
     return Problem(
         "warning",
-        f"{start}: {why}, but neither gradients nor weights are ever reduced, so the models diverge",
+        f"{start}: {why}, {but}",
         "Wrap the model: `DistributedDataParallel(model)`, and call the wrapper. Or call all_reduce on the gradients "
         "between backward() and step().",
         dedupe_locations(

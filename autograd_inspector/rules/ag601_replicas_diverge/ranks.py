@@ -19,6 +19,8 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         yield from _loaded(ranks)
         yield from _begun(ranks)
         yield from _edited(ranks)
+        yield from _gradients_edited(ranks)
+        yield from _teachers(ranks)
 
 
 def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -74,6 +76,72 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             ),
             having,
         )
+
+
+def _gradients_edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Reduced gradients that some ranks change by a line that others run less often, or never."""
+    lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
+    for rank, summary in ranks.items():
+        for done in summary.gradient_edits:
+            lines.setdefault((done.api, done.places), {})[rank] = done
+    uneven = {
+        line: by_rank
+        for line, by_rank in lines.items()
+        if len({by_rank[rank].times if rank in by_rank else 0 for rank in ranks}) > 1
+    }
+    having = frozenset[int]().union(*uneven.values()) if uneven else frozenset()
+    lacking = tuple(
+        rank for rank in ranks if any(_times(by, rank) < max(_times(by, r) for r in by) for by in uneven.values())
+    )
+    most = tuple(rank for rank in ranks if rank not in lacking)
+    if not uneven or not most or not having:
+        return  # Each rank has a line of its own that does the same, perhaps.
+    first = next(iter(uneven.values()))
+    names = tuple(
+        dict.fromkeys(name for by_rank in uneven.values() for done in by_rank.values() for name in done.names)
+    )
+    often = "never" if all(rank not in first for rank in lacking) else "less often"
+    done = next(iter(first.values()))
+    yield (
+        Problem(
+            "warning",
+            f"`{done.api}` changes the reduced {agree(names, 'gradient', 'gradients')} of {summarize_names(names)} on "
+            f"{ranks_text(most)}, and {often} on {ranks_text(lacking)}: the ranks step with different gradients, and the "
+            "replicas diverge",
+            "Change the gradients on every rank, under a condition that is the same on all of them: after the reduction each "
+            "rank has the same gradients, and the same norm.",
+            dedupe_locations(place for _, places in uneven for place in places),
+            names,
+        ),
+        most,
+    )
+
+
+def _teachers(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Weights of an average or a teacher that only some ranks update, and the others compute with."""
+    having = tuple(rank for rank, summary in ranks.items() if summary.teachers)
+    for rank in having[:1]:
+        for done in ranks[rank].teachers:
+            names = tuple(name for name in done.names if any(name in ranks[r].read for r in ranks if r not in having))
+            lacking = tuple(r for r in ranks if r not in having and set(names) & set(ranks[r].read))
+            if not lacking:
+                continue
+            yield (
+                Problem(
+                    "warning",
+                    f"`{done.api}` updates {summarize_names(names)} on {ranks_text(having)} only, but {ranks_text(lacking)} "
+                    f"{agree(lacking, 'computes', 'compute')} with {agree(names, 'it', 'them')} too: the ranks train towards "
+                    "different targets",
+                    "Update the copy on every rank, or broadcast it after the update.",
+                    dedupe_locations(done.places),
+                    names,
+                ),
+                having,
+            )
+
+
+def _times(by_rank: Mapping[int, Done], rank: int) -> int:
+    return by_rank[rank].times if rank in by_rank else 0
 
 
 def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -9,9 +9,12 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
+from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
+from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
+from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
 
 
@@ -50,6 +53,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from carried_wrongly(analysis)
     yield from undivided_sums(analysis)
     yield from clipped_alone(analysis)
+    yield from unsynced_shards(analysis)
+    yield from hooked_reductions(analysis)
+    yield from scaled_by_local_norms(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.analysis.ranks.reductions import Reached
-from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
@@ -27,7 +27,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
         gradients = {g for t in summed for g in analysis.gradients.get(t, ())}
         if not (events and summed and given & gradients) or _scaled(analysis, reached, gradients):
             continue
-        if not _mean(analysis, reached.run):
+        if not mean_as_it_is(analysis.capture, reached.run):
             continue
         event = next(event for event in events if gradients & set(event.tensors))
         names = names_of(analysis, summed)
@@ -61,14 +61,3 @@ def _changes(analysis: Analysis, op: Op, memory: set[int]) -> bool:
     if any(write.storage in memory for write in op.writes):
         return True
     return any(storage(t) in memory for t in op.inputs) and any(storage(t) not in memory for t in op.outputs)
-
-
-def _mean(analysis: Analysis, run: Backward) -> bool:
-    """Whether the loss was a mean as it is: the op that made it takes one, and no other scaled what it gave."""
-    births = {analysis.capture.tensors[root].birth for root in run.roots}
-    ops = [analysis.capture.ops[birth] for birth in births if birth >= 0]
-    return (
-        bool(ops)
-        and not run.weights
-        and all(op.name == "mean" or op.name.endswith("loss") or op.name == "cross_entropy" for op in ops)
-    )

@@ -8,7 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.rank_summary import Done, RankSummary
-from autograd_inspector.model.ranks import Difference, RankedPlacement
+from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
 from autograd_inspector.model.wording import summarize_names
 
 _PLACED = ("shape", "device", "placements", "held")
@@ -57,6 +57,8 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
         for difference in row.differences:
             if row.name in reduced and difference.what not in _PLACED and not difference.what.startswith("state "):
                 concerned.setdefault(difference, []).append(row.name)
+    yield from _state_loaded(ranks)
+    yield from _precision(ranks)
     for difference, names in concerned.items():
         having = difference.values[-1][1]
         yield (
@@ -70,6 +72,56 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
             ),
             having,
         )
+
+
+def _state_loaded(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """Saved optimizer state that only some ranks load."""
+    having = tuple(rank for rank, summary in ranks.items() if summary.state_loads)
+    lacking = tuple(rank for rank in ranks if rank not in having)
+    if not having or not lacking:
+        return
+    loads = [done for rank in having for done in ranks[rank].state_loads]
+    names = tuple(dict.fromkeys(name for done in loads for name in done.names))
+    yield (
+        Problem(
+            "warning",
+            f"{loads[0].api} is called on {ranks_text(having)}, and not on {ranks_text(lacking)}: the optimizers of "
+            f"{summarize_names(names)} have different state, the same gradient gives different steps, and the replicas diverge",
+            "Load the optimizer state on every rank: read the file on all of them, or broadcast what one rank reads "
+            "(`dist.broadcast_object_list`).",
+            dedupe_locations(place for done in loads for place in done.places),
+            ("state", *names),
+        ),
+        having,
+    )
+
+
+def _precision(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """Autocast that is on for some ranks only, or casts to another dtype there."""
+    used: dict[int, dict[str, str]] = {
+        rank: {name: done.value for done in summary.autocast for name in done.names} for rank, summary in ranks.items()
+    }
+    values: dict[str, tuple[int, ...]] = {}
+    for rank, dtypes in used.items():
+        text = ", ".join(dict.fromkeys(dtypes.values())) or "off"
+        values[text] = (*values.get(text, ()), rank)
+    reduced = set.intersection(*(set(summary.reduced) for summary in ranks.values()))
+    names = [n for n in reduced if len({dtypes.get(n, "") for dtypes in used.values()}) > 1]
+    if not names or len(values) < 2:
+        return
+    having = next(holders for text, holders in values.items() if text != "off")
+    names = [name for done in ranks[having[0]].autocast for name in done.names if name in names] or sorted(names)
+    yield (
+        Problem(
+            "warning",
+            f"ranks compute with {summarize_names(names)} in different precision, {Difference('autocast', tuple(values.items()))}: "
+            "their gradients have different rounding errors, and are averaged all the same",
+            "Use the same autocast on every rank.",
+            dedupe_locations(place for done in ranks[having[0]].autocast for place in done.places),
+            (*dict.fromkeys(names),),
+        ),
+        having,
+    )
 
 
 def _fix(difference: Difference) -> str:
@@ -87,6 +139,10 @@ def _places(ranks: Mapping[int, RankSummary], difference: Difference, having: tu
         yield from _of(ranks, lambda summary: summary.frozen)
     else:
         yield from _of(ranks, lambda summary: summary.schedules)
+        begun = {tuple(done.value for done in summary.steps) for summary in ranks.values()}
+        if difference.what == "lr" and len(begun) == 1:  # They began alike: something changed them on the way.
+            for rank in having:
+                yield from (place for done in ranks[rank].schedules for place in done.places)
     for rank in having:
         for done in (*ranks[rank].made, *ranks[rank].steps):
             yield from done.places

@@ -15,8 +15,8 @@ Across = tuple[Problem, tuple[int, ...]]
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
-    found = [*_calls(ranks)] or [*_order(ranks)] or [*_forwards(ranks)] or [*_steps(ranks)]
-    yield from found
+    found = [*_calls(ranks)] or [*_order(ranks)] or [*_forwards(ranks)] or [*_backwards(ranks)]
+    yield from found or [*_waits(ranks)] or [*_steps(ranks)] or [*_moments(ranks)]
 
 
 def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -34,6 +34,8 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     names = ", ".join(dict.fromkeys(done.api for done in shown))
     fewest = min(totals.values())
     ends = [done for rank in behind for done in ranks[rank].exchanges if done.last]
+    stood = [done for rank in behind for done in [ranks[rank].stood or ranks[rank].waited] if done is not None]
+    common = _last_in_common(ranks)
     counts = (
         f"ranks make different numbers of calls that every rank must make: {counted(most, 'call')} on {ranks_text(ahead)}, "
         f"{counted(fewest, 'call')} on {ranks_text(behind)}"
@@ -46,20 +48,63 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     yield (
         Problem(
             "error",
-            f"{counts}; {waits}",
+            f"{counts}; {waits}{_whereabouts(ranks, behind)}{_parting(common)}",
             "Make the same calls in the same order on every rank: the same number of batches (`drop_last=True`, a "
             "DistributedSampler), and no collective inside a condition that depends on the rank or its data.",
             dedupe_locations(
                 [
                     *(place for done in shown for place in done.places),
+                    *(place for done in stood for place in done.places),
                     *(place for done in differing for place in done.places),
                     *(place for done in ends for place in done.places),
+                    *(common.places if common is not None else ()),
                 ]
             ),
             tuple(dict.fromkeys(done.api for done in shown)),
         ),
         ahead,
     )
+
+
+def _whereabouts(ranks: Mapping[int, RankSummary], behind: tuple[int, ...]) -> str:
+    """Where ranks are that others wait for, as far as their reports tell."""
+    told = []
+    for rank in behind:
+        done = ranks[rank].stood or ranks[rank].waited
+        if done is not None:
+            place = next(iter(done.places), None)
+            line = f" at line {place.lineno} of {_file(place)}" if place is not None else ""
+            told.append(f"rank {rank} is in {done.api}{line}")
+        elif ranks[rank].raised:
+            told.append(f"rank {rank} raised an error")
+    return f"; {', '.join(told)}" if told else ""
+
+
+def _file(place: Location) -> str:
+    return place.cell or place.filename.replace("\\", "/").rpartition("/")[2]
+
+
+def _last_in_common(ranks: Mapping[int, RankSummary]) -> Done | None:
+    """The last call that all ranks made at the same line, before they went different ways."""
+    first, *others = ranks.values()
+    last = None
+    for at, (number, carries) in enumerate(first.sequence):
+        line = first.exchanges[number]
+        for other in others:
+            if at >= len(other.sequence):
+                return last
+            theirs, carried = other.sequence[at]
+            if carried != carries or other.exchanges[theirs].places != line.places:
+                return last
+        last = line
+    return last
+
+
+def _parting(common: Done | None) -> str:
+    place = next(iter(common.places), None) if common is not None else None
+    if common is None or place is None:
+        return ""
+    return f". The last call that all of them made is {common.api} at line {place.lineno} of {_file(place)}"
 
 
 def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -113,6 +158,90 @@ def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             ),
             ahead,
         )
+
+
+def _backwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Backwards of a wrapper, in each of which all ranks take part."""
+    if any(summary.joins for summary in ranks.values()) or not all(summary.backwards for summary in ranks.values()):
+        return
+    for number in range(min(len(summary.backwards) for summary in ranks.values())):
+        done = {rank: summary.backwards[number] for rank, summary in ranks.items()}
+        most = max(each.times for each in done.values())
+        ahead = tuple(rank for rank, each in done.items() if each.times == most)
+        behind = tuple(rank for rank in done if rank not in ahead)
+        if not behind:
+            continue
+        fewest = min(each.times for each in done.values())
+        forwards = [ranks[rank].forwards[number] for rank in behind if number < len(ranks[rank].forwards)]
+        yield (
+            Problem(
+                "error",
+                f"ranks run different numbers of backward passes through {done[ahead[0]].api}: {counted(most, 'backward')} on "
+                f"{ranks_text(ahead)}, {counted(fewest, 'backward')} on {ranks_text(behind)}, after as many forwards. Each one "
+                f"reduces gradients with all ranks, so {ranks_text(ahead)} waits",
+                "Call backward() on every rank for each forward: decide together whether a batch is left out (all_reduce a flag), or "
+                "multiply its loss by 0.",
+                dedupe_locations(
+                    place for each in (*(done[rank] for rank in ahead), *forwards) for place in each.places
+                ),
+                (done[ahead[0]].api, "backward"),
+            ),
+            ahead,
+        )
+        return
+
+
+def _waits(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Calls between two ranks that each wait for another: none of them can go on."""
+    waiting = {rank: summary.waited for rank, summary in ranks.items() if summary.waited is not None}
+    if not waiting:
+        return
+    told = "; ".join(
+        f"rank {rank} in {done.api}" + (f" for {done.value}" if done.value else "") for rank, done in waiting.items()
+    )
+    still = [rank for rank in ranks if rank not in waiting and not ranks[rank].raised]
+    over = f"; {ranks_text(tuple(still))} had ended or did something else" if still else ""
+    yield (
+        Problem(
+            "error",
+            f"ranks wait for each other: {told}{over}",
+            "Pair the calls: when one rank calls recv, the other calls send. Two ranks that exchange tensors use "
+            "`dist.batch_isend_irecv`, or one sends first and the other receives first.",
+            dedupe_locations(place for done in waiting.values() for place in done.places),
+            tuple(dict.fromkeys(done.api for done in waiting.values())),
+        ),
+        tuple(waiting),
+    )
+
+
+def _moments(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """As many steps on each rank, but not between the same exchanges."""
+    if any(summary.raised or summary.joins for summary in ranks.values()):
+        return
+    if not all(summary.replica for summary in ranks.values()):
+        return
+    for number in range(min(len(summary.clocks) for summary in ranks.values())):
+        clocks = {rank: summary.clocks[number] for rank, summary in ranks.items()}
+        first = next(iter(clocks.values()))
+        other = next((rank for rank, clock in clocks.items() if clock != first), None)
+        if other is None or not all(clocks.values()) or len({len(clock) for clock in clocks.values()}) > 1:
+            continue
+        at = next(at for at, pair in enumerate(zip(first, clocks[other], strict=True)) if pair[0] != pair[1])
+        done = {rank: summary.steps[number] for rank, summary in ranks.items()}
+        here = next(iter(ranks))
+        yield (
+            Problem(
+                "error",
+                f"ranks step {done[here].api} at different times: before step {at + 1} rank {here} had made "
+                f"{counted(first[at], 'call')} with the others, rank {other} {clocks[other][at]}. One of them left a step out that "
+                "the other made, so the replicas diverge",
+                "Take the same decision on every rank whether step() is called: after the reduction, or by a flag that the ranks reduce.",
+                dedupe_locations(place for rank in (here, other) for place in done[rank].places),
+                (done[here].api, "step", *done[here].names),
+            ),
+            (other,),
+        )
+        return
 
 
 def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -65,13 +65,18 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
             continue
         names = names_of(analysis, missing)
         run = analysis.timeline.backwards.within(call.at, end)[0]
+        static = (
+            " With static_graph=True, every step must use the parameters that the first one used."
+            if wrapper.static
+            else ""
+        )
         yield Problem(
             "error",
             f"backward() does not reach {summarize_names(names)} of {wrapper.type}, which waits for "
             f"{agree(names, 'its gradient', 'their gradients')} before it reduces: gradients in the same bucket are not "
-            f"reduced, ranks that did reach {agree(names, 'it', 'them')} wait, and the next forward raises",
+            f"reduced, ranks that did reach {agree(names, 'it', 'them')} wait, and the next forward raises.{static}",
             f"Use all parameters in each forward, or let {wrapper.type} detect the unused ones: "
-            "`find_unused_parameters=True`.",
+            f"`find_unused_parameters=True`{' instead of static_graph=True' if wrapper.static else ''}.",
             dedupe_locations(
                 [
                     *analysis.user_frames(call.site, "forward called here"),

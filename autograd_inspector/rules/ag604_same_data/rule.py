@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.program_events import SamplerIterated
+from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag604_same_data.ranks import compared
@@ -42,6 +42,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.utils.data.distributed.DistributedSampler (set_epoch).
     """
+    yield from _unused(analysis)
     by_sampler: dict[int, list[SamplerIterated]] = {}
     for event in analysis.capture.events_of(SamplerIterated):
         if event.parts > 1:
@@ -49,6 +50,29 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for events in by_sampler.values():
         yield from _another_part(analysis, events)
         yield from _same_epoch(analysis, events)
+
+
+def _unused(analysis: Analysis) -> Iterator[Problem]:
+    """A sampler that no loader uses, while the ranks train on the dataset that it was made for."""
+    capture = analysis.capture
+    for event in capture.events_of(SamplerUnused):
+        trained = analysis.timeline.steps.within(event.at, len(capture.ops))
+        if event.parts <= 1 or not trained:
+            continue
+        yield Problem(
+            "warning",
+            f"the DataLoader reads the whole dataset on this rank: a DistributedSampler was created for it, for {event.parts} "
+            "ranks, but the DataLoader did not get it",
+            "Pass it to the loader, without shuffle: `DataLoader(dataset, sampler=sampler)`.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(event.site, "iterated here"),
+                    *analysis.user_frames(event.made, "sampler created here"),
+                ]
+            ),
+            ("DistributedSampler", "DataLoader"),
+        )
+        return
 
 
 def _another_part(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autograd_inspector.model.finding import SEVERITIES
-from autograd_inspector.model.ranks import RankedFinding, RankedPlacement, RankedRow, Share, ranks_text
+from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement, RankedRow, Share, ranks_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.model.wording import counted, join_names
 from autograd_inspector.views.display_text import size
@@ -27,6 +27,26 @@ def headline(placement: RankedPlacement, findings: Sequence[RankedFinding]) -> s
     if placement.differing:
         parts.append(f"ranks differ in {counted(len(placement.differing), 'parameter')}")
     return " · ".join(parts)
+
+
+def common_marks(lanes: Sequence[Lane]) -> int:
+    """How many entries all lanes begin with alike."""
+    first = [lane.marks for lane in lanes if lane.marks]
+    return next(
+        (at for at, marks in enumerate(zip(*first, strict=False)) if len(set(marks)) > 1),
+        min(map(len, first), default=0),
+    )
+
+
+def lane_lines(lanes: Sequence[Lane], most: int) -> Iterable[tuple[str, str]]:
+    """(the ranks, what they did) of each lane; of what all begin with alike the last entry is left."""
+    same = max(common_marks(lanes) - 1, 0)
+    for lane in lanes:
+        marks = [f"{text} ×{times}" if times > 1 else text for text, times in lane.marks]
+        told = [*(["…"] if same else []), *marks[same : same + most]]
+        if len(marks) > same + most:
+            told.append(f"… {len(marks) - same - most} more")
+        yield ranks_text(lane.ranks), " → ".join([*told, *filter(None, [lane.ending])]) or "nothing with the others"
 
 
 def sums(placement: RankedPlacement) -> str:

@@ -8,11 +8,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograd_inspector.model.ranked_vitals import RankedVitals
-from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
 from autograd_inspector.model.ranks import ranks_text as of_ranks
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown, size
-from autograd_inspector.views.summaries.ranks import differences, headline, ranked_table, sums
+from autograd_inspector.views.summaries.ranks import differences, headline, lane_lines, ranked_table, sums
 from autograd_inspector.views.text.findings import FINDINGS, finding_block, more_findings
 from autograd_inspector.views.text.grid import Grid
 from autograd_inspector.views.text.hanging import Hanging
@@ -21,21 +21,24 @@ from autograd_inspector.views.text.vitals import telling_rows
 
 _ROWS = 40
 _COLUMNS = 8
+_MARKS = 12
 
 
 def ranks_text(
     placement: RankedPlacement,
     findings: Sequence[RankedFinding],
     notes: Sequence[str],
+    lanes: Sequence[Lane],
     vitals: RankedVitals,
     *,
     width: int,
     color: bool,
 ) -> str:
-    """Findings with the ranks that have them, the table with a column a rank, where ranks differ, vitals, notes."""
+    """Findings with their ranks, a lane and a column for each rank, where ranks differ, vitals, notes."""
     parts = (
         Text(f"autograd inspector: {headline(placement, findings)}", "bold"),
         *_findings(findings),
+        *_lanes(lanes),
         *_table(placement),
         *_vitals(vitals),
         *_notes(notes),
@@ -49,6 +52,16 @@ def _findings(findings: Sequence[RankedFinding]) -> Iterator[RenderableType]:
         yield Text(f"on {of_ranks(each.ranks)}", "dim")
         yield finding_block(each.finding)
     yield from more_findings(len(findings))
+
+
+def _lanes(lanes: Sequence[Lane]) -> Iterator[RenderableType]:
+    """Only where ranks went different ways: what they all did is no news."""
+    if not lanes[1:] or not any(lane.marks or lane.ending for lane in lanes):
+        return
+    yield Text("")
+    yield Text("timeline: where ranks went different ways", "bold")
+    for ranks, line in lane_lines(lanes[:_COLUMNS], _MARKS):
+        yield Hanging(Text(f"{ranks}: {shown(line, 600)}"))
 
 
 def _table(placement: RankedPlacement) -> Iterator[RenderableType]:

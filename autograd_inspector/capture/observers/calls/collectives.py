@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import torch.distributed as dist
 from torch import Tensor
 
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import version_of
-from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL
+from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
+from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL, pending_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
@@ -70,7 +71,8 @@ class Collectives:
         for place in FUNCTIONAL if dist.is_available() else ():
             owner = place.owner()
             if owner is not None:
-                around(into, owner, place.name, _Functional(place.name, self._recording, self._guard))
+                probe = _Functional(place.name, self._recording, self._guard, self._seen)
+                around(into, owner, place.name, probe)
         for name in _ASKS if dist.is_available() else ():
             if name in vars(dist.Work):
                 observed(into, dist.Work, name, before=self._awaited, guard=self._guard)
@@ -84,22 +86,55 @@ class Collectives:
 
 
 class _Functional:
-    """A probe in a collective that returns what it computed. That it was called is noted, not where its values go."""
+    """A probe in a collective that returns what it computed.
 
-    def __init__(self, name: str, recording: Recording, guard: Guard) -> None:
+    Of one that the program itself calls with tensors that need no gradient the values are followed, as those of an op.
+    Of others, which parallel layers call, only that they were called is noted.
+    """
+
+    def __init__(self, name: str, recording: Recording, guard: Guard, seen: Counter[int]) -> None:
         self._name = name
         self._recording = recording
         self._guard = guard
+        self._seen = seen
 
-    def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
-        if self._recording.here() and self._recording.active():
+    def before(self, seen: list[_OpenCollective], /, *args: Any, **kwargs: Any) -> None:
+        if not (self._recording.here() and self._recording.active()):
+            return
+        frame = sys._getframe(1)
+        tensors: list[Tensor] = []
+        self._guard.run(gather, (args, kwargs), tensors)
+        if _by_program(frame) and tensors and not any(map(needs_grad, tensors)):
+            ops = (value.lower() for value in (*args, *kwargs.values()) if isinstance(value, str))
+            op = next((op for op in ops if op.upper() in _OPS), "")
+            seen += (_OpenCollective(frame, tensors, [], op, _world((*args, *kwargs.values()))),)
+            self._recording.pause(Pause(frame))
+        else:
             self._guard.run(self._note)
 
-    def after(self, seen: list[Any], result: Any, /) -> Any:
+    def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
+        for call in seen:
+            self._recording.go_on(call.frame)
+            self._guard.run(self._communicated, call, result)
+        seen.clear()
         return result
 
-    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
-        pass
+    def failed(self, seen: list[_OpenCollective], _error: BaseException, /) -> None:
+        for call in seen:
+            self._recording.go_on(call.frame)
+
+    def _communicated(self, call: _OpenCollective, result: Any) -> None:
+        recording = self._recording
+        returned = [whole for whole in (result, pending_of(result)) if isinstance(whole, Tensor)]
+        at, site = len(recording.ops), recording.stacks.here(0)
+        inputs = tuple(recording.registry.enter(t, -1, at).tensor for t in call.tensors)
+        results = tuple(recording.registry.enter(t, at, at).tensor for t in returned)
+        self._seen[site] += 1
+        name, nth, times = f"functional {self._name}", self._seen.total(), self._seen[site]
+        event = Communicated(at, site, name, call.op, call.world, nth, times, inputs, results=results)
+        recording.events.append(event)
+        versions = tuple(map(version_of, call.tensors))
+        recording.append(name, inputs, results, (), int(Trait.COLLECTIVE), site, versions=versions)
 
     def _note(self) -> None:
         recording = self._recording
@@ -216,13 +251,24 @@ class _Collective:
 _INSIDE = int(Trait.INNER) | int(Trait.BACKWARD)
 
 
+def _by_program(frame: FrameType) -> bool:
+    """Whether the function in a frame was called from outside torch."""
+    caller = frame.f_back
+    return caller is not None and classify(caller.f_code.co_filename) != SKIP
+
+
+def _world(arguments: tuple[Any, ...]) -> int:
+    """How many ranks the group has that is among some arguments, or all groups together."""
+    group = next((value for value in arguments if isinstance(value, dist.ProcessGroup)), None)
+    return dist.get_world_size(group) if dist.is_initialized() else 0
+
+
 def _reduced_by(arguments: tuple[Any, ...]) -> tuple[str, int]:
     """("sum", the number of ranks in the group), of what a collective was given."""
     ops = (value for value in arguments if isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)))
     op = next(ops, None)
     name = next((name for name in _OPS if op == getattr(dist.ReduceOp, name)), "") if op is not None else ""
-    group = next((value for value in arguments if isinstance(value, dist.ProcessGroup)), None)
-    return name.lower(), dist.get_world_size(group) if dist.is_initialized() else 0
+    return name.lower(), _world(arguments)
 
 
 def _versions(values: Any, into: list[Tensor]) -> list[int]:

@@ -7,13 +7,14 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import torch.distributed as dist
+from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
-from autograd_inspector.model.program_events import SamplerIterated
+from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
 
 
 class _Met(NamedTuple):
@@ -21,6 +22,7 @@ class _Met(NamedTuple):
     number: int
     made: int
     epochs: Counter[int]
+    told: list[bool]
 
 
 class Samplers:
@@ -37,6 +39,7 @@ class Samplers:
         if dist.is_available():
             observed(into, DistributedSampler, "__init__", after=self._made, guard=self._guard)
             observed(into, DistributedSampler, "__iter__", before=self._iterated, guard=self._guard)
+            observed(into, DataLoader, "__iter__", before=self._read, guard=self._guard)
 
     def _made(self, sampler: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
         if self._recording.active():
@@ -45,9 +48,23 @@ class Samplers:
     def _meet(self, sampler: Any, site: int) -> _Met:
         met = self._met.get(id(sampler))
         if met is None or met.ref() is not sampler:
-            met = self._met[id(sampler)] = _Met(weakref.ref(sampler), self._count, site, Counter())
+            met = self._met[id(sampler)] = _Met(weakref.ref(sampler), self._count, site, Counter(), [])
             self._count += 1
         return met
+
+    def _read(self, loader: Any, _args: Any, _kwargs: Any) -> None:
+        """A loader begins an epoch: whether it leaves out a sampler that was made for its dataset."""
+        recording, own = self._recording, vars(loader)
+        if not recording.active() or isinstance(own.get("sampler"), DistributedSampler) or _sampled(own):
+            return
+        for met in list(self._met.values()):
+            sampler = met.ref()
+            parts = None if sampler is None else vars(sampler).get("num_replicas")
+            if met.made < 0 or met.epochs or met.told or not isinstance(parts, int):
+                continue
+            if vars(sampler).get("dataset") is own.get("dataset") is not None:
+                met.told.append(True)
+                recording.events.append(SamplerUnused(len(recording.ops), recording.stacks.here(0), met.made, parts))
 
     def _iterated(self, sampler: Any, _args: Any, _kwargs: Any) -> None:
         recording, own = self._recording, vars(sampler)
@@ -61,3 +78,10 @@ class Samplers:
         recording.events.append(
             SamplerIterated(len(recording.ops), site, met.number, epoch, shuffle, shard, parts, met.made, again)
         )
+
+
+def _sampled(own: dict[str, Any]) -> bool:
+    """Whether a loader's batches come from a sampler of batches that holds a distributed one."""
+    batches = own.get("batch_sampler")
+    held = getattr(batches, "sampler", None)
+    return isinstance(batches, DistributedSampler) or isinstance(held, DistributedSampler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -15,12 +16,14 @@ from torch.nn.parallel import DistributedDataParallel
 from autograd_inspector.capture.module_tree import named_parameters
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
-from autograd_inspector.capture.torch_private.distributed import joins, reduced_parameters
+from autograd_inspector.capture.torch_private.distributed import hooked, joins, reduced_parameters
 from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
-from autograd_inspector.model.program_events import ReplicasWrapped, SyncSwitchedOff, WrapperCalled
+from autograd_inspector.model.program_events import ReductionHooked, ReplicasWrapped, SyncSwitchedOff, WrapperCalled
+
+_CONSTRUCTOR = inspect.signature(DistributedDataParallel.__init__)
 
 
 class Wrapper(NamedTuple):
@@ -51,6 +54,7 @@ class Wrappers:
             self._guard.run(self._find)
         observed(into, DistributedDataParallel, "__init__", after=self._made, guard=self._guard)
         observed(into, DistributedDataParallel, "forward", before=self._called, guard=self._guard)
+        observed(into, DistributedDataParallel, "register_comm_hook", after=self._hooked, guard=self._guard)
         observed(into, DistributedDataParallel, "no_sync", before=self._switched_off, guard=self._guard)
 
     def managed(self) -> Iterator[tuple[int, frozenset[int]]]:
@@ -70,11 +74,12 @@ class Wrappers:
                 if type(found) is kind:
                     self._meet(found, -1)
 
-    def _made(self, wrapper: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
+    def _made(self, wrapper: Any, args: Any, kwargs: Any, _before: Any) -> None:
         if self._recording.active():
-            self._meet(wrapper, self._recording.stacks.here(0))
+            given = _CONSTRUCTOR.bind_partial(*args, **kwargs).arguments
+            self._meet(wrapper, self._recording.stacks.here(0), apart=given.get("init_sync") is False)
 
-    def _meet(self, model: Any, site: int) -> Wrapper | None:
+    def _meet(self, model: Any, site: int, *, apart: bool = False) -> Wrapper | None:
         known = self._met.get(id(model))
         if known is not None and known.ref() is model:
             return known
@@ -99,8 +104,21 @@ class Wrappers:
         )
         at = len(recording.ops) if site >= 0 else 0
         recording.events.append(
-            ReplicasWrapped(at, site, type(model).__name__, wrapper.number, tensors, world, searches, ignored)
+            ReplicasWrapped(
+                at,
+                site,
+                type(model).__name__,
+                wrapper.number,
+                tensors,
+                world,
+                searches,
+                ignored,
+                bool(own.get("static_graph")),
+                apart,
+            )
         )
+        if hooked(model):
+            recording.events.append(ReductionHooked(at, -1, type(model).__name__, wrapper.number))
         return wrapper
 
     def _called(self, model: Any, _args: Any, _kwargs: Any) -> None:
@@ -114,6 +132,13 @@ class Wrappers:
             recording.events.append(
                 WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns)
             )
+
+    def _hooked(self, model: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
+        recording = self._recording
+        wrapper = self._meet(model, -1) if recording.active() else None
+        if wrapper is not None and hooked(model):
+            site = recording.stacks.here(0)
+            recording.events.append(ReductionHooked(len(recording.ops), site, type(model).__name__, wrapper.number))
 
     def _switched_off(self, model: Any, _args: Any, _kwargs: Any) -> None:
         recording = self._recording

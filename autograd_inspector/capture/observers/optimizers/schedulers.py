@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Any
 
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.lines.stacks import USER, classify
@@ -37,7 +37,8 @@ class Schedulers:
         """Put the probes in place."""
         guard = self._guard
         observed(into, LRScheduler, "__init__", before=self._begun, after=self._made, guard=guard)
-        observed(into, LRScheduler, "step", after=self._stepped, guard=guard)
+        for kind in (LRScheduler, ReduceLROnPlateau):  # The second has a method of its own.
+            observed(into, kind, "step", after=self._stepped, guard=guard)
 
     def _begun(self, scheduler: LRScheduler, _args: Any, _kwargs: Any) -> None:
         self._making.add(id(scheduler))

@@ -1,0 +1,66 @@
+"""What a rank does with its shards of gradients that ``fully_shard`` has reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.timeline import Timeline
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.op import Op, Trait
+
+
+class ScaledAlone(Struct, frozen=True):
+    """``write`` scales shards by one number, which came from ``read`` of shards of this rank, before ``step``."""
+
+    read: Op
+    write: Op
+    step: Step
+    tensors: tuple[int, ...]
+
+
+def scaled_alone(capture: Capture, timeline: Timeline, reductions: Reductions) -> Iterator[ScaledAlone]:
+    """For each step, the first of that kind; nothing where ranks exchanged anything between backward and that op."""
+    shards = {tensor for event in reductions.sharded_models for tensor in event.tensors}
+    for step in capture.steps if shards else ():
+        tensors = tuple(p.tensor for p in step.parameters if p.tensor in shards and p.gradient >= 0)
+        run = next(iter(timeline.backwards.before(step.updates_from + 1)), None)
+        pair = _scaled(capture, reductions, run, step.updates_from) if tensors and run is not None else None
+        if pair is not None:
+            yield ScaledAlone(*pair, step, tensors)
+
+
+def _scaled(capture: Capture, reductions: Reductions, run: Backward, end: int) -> tuple[Op, Op] | None:
+    exchanges = reductions.exchanges
+    memory = _scattered(capture, run)
+    numbers: dict[int, Op] = {}
+    """What was computed from the shards -> the op that read them."""
+    for op in capture.ops[run.end : end] if memory else ():
+        stored = [*(exchanges.storage(t) for t in op.outputs), *(write.storage for write in op.writes)]
+        given = [exchanges.storage(t) for t in op.inputs]
+        scalars = [exchanges.storage(t) for t in op.inputs if exchanges.elements(t) == 1]
+        if not memory.isdisjoint(write.storage for write in op.writes):
+            source = next((numbers[storage] for storage in scalars if storage in numbers), None)
+            if source is not None and not _exchanged(reductions, run.end, op.index):
+                return source, op
+            continue
+        first = next((numbers[storage] for storage in given if storage in numbers), None)
+        source = first if first is not None else op if not memory.isdisjoint(given) else None
+        if source is not None:
+            numbers |= {s: numbers.get(s, source) for s in stored if s >= 0 and s not in memory}
+    return None
+
+
+def _scattered(capture: Capture, run: Backward) -> set[int]:
+    """The memory that a backward's reductions dealt out to this rank."""
+    ops = capture.ops[run.start : run.end]
+    scatters = (op for op in ops if op.has(Trait.BACKWARD) and op.name.startswith("reduce_scatter"))
+    return {write.storage for op in scatters for write in op.writes} - {-1}
+
+
+def _exchanged(reductions: Reductions, start: int, end: int) -> bool:
+    return bool(reductions.exchanges.within(start, end + 1))

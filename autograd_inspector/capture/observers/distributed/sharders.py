@@ -1,0 +1,97 @@
+"""``fully_shard``: which parameters it reduces as shards, which it leaves alone, and when it is told not to reduce."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+import torch.distributed as dist
+from torch import nn
+
+from autograd_inspector.capture.module_tree import named_parameters
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import needs_grad
+from autograd_inspector.capture.torch_private.distributed import local_of
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around, observed
+from autograd_inspector.model.program_events import ModelSharded, ShardSyncSet
+
+
+class Sharders:
+    """Those of more than one rank, each met when it is made, or found when the capture begins."""
+
+    def __init__(self, recording: Recording, guard: Guard) -> None:
+        self._recording = recording
+        self._guard = guard
+
+    def install(self, into: Installation) -> None:
+        """Meet those that are there, and observe those that come; nothing where torch has not loaded FSDP."""
+        module = sys.modules.get("torch.distributed.fsdp")
+        kind = getattr(module, "FSDPModule", None)
+        if kind is None or not dist.is_available():
+            return
+        if dist.is_initialized():
+            self._guard.run(self._find, kind)
+        around(into, module, "fully_shard", _Made(self, self._recording, self._guard))
+        observed(into, kind, "set_requires_gradient_sync", before=self._switched, guard=self._guard)
+
+    def _find(self, kind: type) -> None:
+        """The roots and the parts of what the program sharded before; see Wrappers for the collector."""
+        subclasses: list[type] = type.__subclasses__(kind)
+        for sharded in subclasses:
+            for found in gc.get_referrers(sharded):
+                if type(found) is sharded:
+                    self.met(found, -1)
+
+    def met(self, module: Any, site: int) -> None:
+        """A module that is sharded now."""
+        recording, world = self._recording, dist.get_world_size() if dist.is_initialized() else 0
+        if not isinstance(module, nn.Module) or world <= 1:
+            return
+        parameters = [p for _, p in named_parameters(module) if needs_grad(p)]
+        shards = [p for p in parameters if local_of(p) is not None]
+        ignored = [p for p in parameters if local_of(p) is None]
+        recording.registry.parameters.update(map(recording.id_of, parameters))
+        recording.events.append(
+            ModelSharded(
+                len(recording.ops) if site >= 0 else 0,
+                site,
+                "fully_shard",
+                tuple(map(recording.id_of, shards)),
+                tuple(map(recording.id_of, ignored)),
+                world,
+            )
+        )
+
+    def _switched(self, module: Any, args: Any, kwargs: Any) -> None:
+        recording = self._recording
+        value = kwargs.get("requires_gradient_sync", args[1] if len(args) > 1 else None)
+        if recording.active() and isinstance(value, bool):
+            recording.events.append(
+                ShardSyncSet(len(recording.ops), recording.stacks.here(0), type(module).__name__, value)
+            )
+
+
+class _Made:
+    """A probe in ``fully_shard``."""
+
+    def __init__(self, sharders: Sharders, recording: Recording, guard: Guard) -> None:
+        self._sharders = sharders
+        self._recording = recording
+        self._guard = guard
+
+    def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
+        """It begins."""
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """It returned the module, or the modules, that it was given."""
+        if self._recording.here() and self._recording.active():
+            site = self._recording.stacks.here(0)
+            for module in result if isinstance(result, (list, tuple)) else (result,):
+                self._guard.run(self._sharders.met, module, site)
+        return result
+
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """It raised."""

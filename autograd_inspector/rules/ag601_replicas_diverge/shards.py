@@ -1,0 +1,50 @@
+"""AG601 where ``fully_shard`` was told not to reduce, and the shards get no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import ShardSyncSet
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def unsynced_shards(analysis: Analysis) -> Iterator[Problem]:
+    """One finding, about the first step that finds shards without a gradient behind a backward that did not reduce."""
+    shards = {tensor for event in analysis.reductions.sharded_models for tensor in event.tensors}
+    switches = analysis.capture.events_of(ShardSyncSet) if shards else ()
+    for step in analysis.capture.steps if switches else ():
+        held = [p.tensor for p in step.parameters if p.tensor in shards]
+        empty = [p.tensor for p in step.parameters if p.tensor in shards and p.gradient < 0 and not p.frozen]
+        run = next(iter(analysis.timeline.backwards.before(step.updates_from + 1)), None)
+        if not held or len(empty) < len(held) or run is None:
+            continue
+        last = next((event for event in reversed(switches) if event.at <= run.start), None)
+        if last is None or last.on:
+            continue
+        yield _problem(analysis, last, empty, run.site, step.site, step.op)
+        return
+
+
+def _problem(analysis: Analysis, off: ShardSyncSet, tensors: list[int], run: int, step: int, op: int) -> Problem:
+    names = names_of(analysis, tensors)
+    return Problem(
+        "error",
+        f"step() finds no {agree(names, 'gradient', 'gradients')} of {summarize_names(names)}: the last backward() before it ran with "
+        f"set_requires_gradient_sync(False), so {agree(names, 'its gradient stays', 'their gradients stay')} unreduced in the "
+        "unsharded parameters",
+        "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
+        "reduces the accumulated gradients.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(off.site, "reduction switched off here"),
+                *analysis.user_frames(run, "backward() called here"),
+                *analysis.user_frames(step, "step() called here"),
+            ]
+        ),
+        tuple(names),
+        ops=(op,),
+    )

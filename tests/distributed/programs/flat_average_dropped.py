@@ -1,0 +1,28 @@
+"""The flat buffer is averaged, and not copied back to the gradients."""
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def run():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+    opt = torch.optim.SGD(model.parameters(), lr=1e-2)
+    g = torch.Generator().manual_seed(10 + dist.get_rank())
+    for _ in range(3):
+        opt.zero_grad()
+        model(torch.randn(8, 4, generator=g)).pow(2).mean().backward()
+        flat = torch.cat([p.grad.reshape(-1) for p in model.parameters()])
+        dist.all_reduce(flat)  # cause
+        flat /= dist.get_world_size()
+        opt.step()  # also
+
+
+TRUTH = Truth(fault="the average is not used", names=("0.weight",), rule="AG601")
