@@ -16,7 +16,9 @@ from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.compiled.apart import apart
 from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
+from autograd_inspector.capture.observers.compiled.counters import counting
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
@@ -65,7 +67,8 @@ class CompiledCall(Opaque):
         """What the graphs did is recorded. What else was returned comes from the Python between them."""
         recording = self.recorder.recording
         if not self.opened or raised is not None:
-            recording.note(OPAQUE)
+            if not recording.traits & _BACKWARD:  # There a checkpoint runs it again.
+                recording.note(OPAQUE)
             super().note(before, raised)
             return
         results: list[Tensor] = []
@@ -121,7 +124,7 @@ class Opener:
 
     def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         recording = self.recorder.recording
-        if not self.calls or not recording.here() or recording.traits & _BACKWARD:
+        if graph.plan is None or not self.calls or not recording.here() or recording.traits & _BACKWARD:
             return graph.run(*args)
         frame = _captured(graph, sys._getframe(1))
         optimizer = self.recorder.guard.run(stepped_by, graph.plan, frame)
@@ -184,7 +187,8 @@ class Opener:
         result = graph.run(*args)
         if shadow is not None and not recording.closed:
             try:
-                self._expand(graph, frame, shadow, result, first)
+                with apart(self.recorder):
+                    self._expand(graph, frame, shadow, result, first)
             except RecursionError:
                 recording.out_of_stack = True
             except Exception as failure:
@@ -203,14 +207,12 @@ class Opener:
                 recording.append(self.calls[0].name, site=outer, sequence=(first, last))
         stand_ins = shadow.stand_ins()
         interpreter = self._interpreter(graph, frame)
-        interpreter.fallback = shadow.fallback
+        interpreter.shadow = shadow
         values, recording.values = recording.values, recording.values if shadow.has_values else None
-        put_on(self.recorder)
         try:
-            with shadow.mode:
+            with shadow.mode, counting(graph.plan):
                 results = interpreter.run(stand_ins, outer)
         finally:
-            take_off(self.recorder)
             recording.values = values
         self.opens()
         with DisableTorchFunction():
