@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.compiled.code_places import Frame
 from autograd_inspector.capture.compiled.module_sources import value_of, written
 from autograd_inspector.capture.compiled.plan import (
     ATTRIBUTE,
@@ -23,6 +24,7 @@ from autograd_inspector.capture.compiled.plan import (
     resolved,
 )
 from autograd_inspector.capture.compiled.written_code import call
+from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
@@ -103,7 +105,7 @@ class Interpreter:
             elif step.kind == CALL and step.target is set_grad_enabled:
                 self._switching.switch(step.args[0], steps[number:], outer)
             else:
-                self._enter(self._around, step.modules, self._depth)
+                self._enter(step)
                 with stacks.standing_in(sites[number], outer if step.bodies else None):
                     before = len(self._recording.ops)
                     if step.role:
@@ -178,10 +180,10 @@ class Interpreter:
         value = value_of(f"L[{name[0]!r}]", self._frame) if name and self._plan.code.co_argcount else None
         return value if isinstance(value, nn.Module) else None
 
-    def _enter(self, whole: nn.Module | None, paths: tuple[str, ...], depth: int) -> None:
+    def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
-        wanted = [] if whole is None else [whole]
-        for path in paths:
+        wanted = [] if self._around is None else [self._around]
+        for path in step.modules:
             if path not in self._known:
                 value = value_of(path, self._frame)
                 self._known[path] = value if isinstance(value, nn.Module) else None
@@ -192,9 +194,23 @@ class Interpreter:
         same = 0
         while same < min(len(wanted), len(self._open)) and wanted[same] is self._open[same]:
             same += 1
-        self._modules.leave(depth + same)
+        self._modules.leave(self._depth + same)
         del self._open[same:]
-        for module in wanted[same:]:
+        stacks = self._recording.stacks
+        for module, frames in zip(wanted[same:], callers_of(wanted, step.frames)[same:], strict=True):
             self._modules.called_as(module, self._names.get(id(module), ""))
-            self._modules.enter(module, (), {})
+            with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
+                self._modules.enter(module, (), {})
             self._open.append(module)
+
+
+def callers_of(modules: Sequence[nn.Module], frames: Sequence[Frame]) -> list[Sequence[Frame]]:
+    """For each of the modules that lines lie in, outermost first: the lines outside of its forward."""
+    callers: list[Sequence[Frame]] = []
+    for module in reversed(modules):
+        code = code_of(type(module).forward)
+        own = next((at for at, frame in enumerate(frames) if frame[0] is code), None)
+        if own is not None:
+            frames = frames[own + 1 :]
+        callers.insert(0, frames)
+    return callers
