@@ -10,7 +10,6 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.compiled.listener import Graph, is_graph
-from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
@@ -20,6 +19,7 @@ from autograd_inspector.capture.observers.compiled.apart import apart
 from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
 from autograd_inspector.capture.observers.compiled.counters import counting
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
+from autograd_inspector.capture.observers.compiled.recompilations import Recompilations
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
 from autograd_inspector.capture.observers.optimizers.steps import Steps
@@ -109,6 +109,7 @@ class Opener:
         self._modules = modules
         self.stepping = Stepping(steps)
         self._bridges = Bridges(recorder.recording)
+        self._recompilations = Recompilations(recorder.recording)
         self._inside = 0
         """How many graphs run now."""
         self.calls: list[CompiledCall] = []
@@ -141,18 +142,7 @@ class Opener:
 
     def _begins(self, graph: Graph, args: Sequence[Any], outer: int) -> None:
         self.recorder.guard.run(self._bridges.arrive, graph.plan, args, outer)
-        if graph.plan.again:
-            self.recorder.guard.run(self._note_again, graph.plan)
-
-    def _note_again(self, plan: Plan) -> None:
-        code = plan.code
-        name, _, line = code.co_name.removeprefix(RESUMED).rpartition("_at_")
-        line = line if name else str(code.co_firstlineno)
-        where = f"{code.co_filename.replace(chr(92), '/').rpartition('/')[2]}:{line}"
-        why = plan.again.strip().splitlines()[0].partition("  #")[0].strip().rpartition(": ")[2]
-        self.recorder.recording.note(
-            f"torch.compile compiled {name or code.co_name} ({where}) once more, as this no longer held: {why}"
-        )
+        self.recorder.guard.run(self._recompilations.runs, graph.plan)
 
     def over(self) -> None:
         """No compiled call runs any more."""
