@@ -8,12 +8,26 @@ import warnings
 
 import torch
 
-from . import comparison, ending, growth, inference, long, placement, recording, replicas, stepping, training, widget
+from . import (
+    comparison,
+    compiled,
+    ending,
+    growth,
+    inference,
+    long,
+    placement,
+    recording,
+    replicas,
+    stepping,
+    training,
+    widget,
+)
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
 LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
 """Of the programs whose growth is measured: all of them only when nothing else is."""
+BACKENDS = ("aot_eager", "inductor")
 PEER_CHAIN = 800
 """Short, because torchviz descends recursively and meets Python's limit at about 1,000."""
 
@@ -22,7 +36,8 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    parser.add_argument("--only", choices=["growth", "long", "replicas", "stepping", "widget"], help="one part alone")
+    parts = ["compiled", "growth", "long", "replicas", "stepping", "widget"]
+    parser.add_argument("--only", choices=parts, help="one part alone")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     warnings.simplefilter("ignore")
@@ -43,6 +58,11 @@ def main() -> None:
     if arguments.only == "widget":
         for section in widget.measure(quick=quick):
             add(section)
+        summary(sections)
+        return
+    if arguments.only == "compiled":
+        for backend in BACKENDS:
+            add(compiled.measure(gpt2(quick=quick), backend, quick=quick))
         summary(sections)
         return
     if arguments.only == "stepping":
@@ -70,6 +90,8 @@ def main() -> None:
     add(ending.measure(model, quick=quick))
     add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(replicas.measure(gpt2(quick=quick), quick=quick))
+    for backend in BACKENDS:
+        add(compiled.measure(model, backend, quick=quick))
     add(long.memory(quick=quick))
     add(long.overhead(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(stepping.measure(gpt2(quick=quick, narrow=True), quick=quick))

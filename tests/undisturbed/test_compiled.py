@@ -9,6 +9,9 @@ import torch
 import torch._dynamo
 from torch import nn
 from torch._dynamo.utils import counters
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
 
@@ -130,3 +133,76 @@ def test_in_place_errors_of_autograd_still_come():
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             out.sum().backward()
     assert "AG201" in [finding.rule for finding in inspection.report.findings]
+
+
+class CountsFunctions(TorchFunctionMode):
+    """Counts the calls of torch that it meets."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen += 1
+        return func(*args, **(kwargs or {}))
+
+
+class CountsOps(TorchDispatchMode):
+    """Counts the ops that it meets."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen += 1
+        return func(*args, **(kwargs or {}))
+
+
+def met(mode, context):
+    """How much a mode of the program's meets of a compiled call."""
+    torch._dynamo.reset()
+    compiled = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), backend="aot_eager")
+    compiled(torch.ones(2, 4)).sum().backward()
+    with context, mode:
+        compiled(torch.ones(2, 4))
+    return mode.seen
+
+
+@pytest.mark.parametrize("mode", [CountsFunctions, CountsOps])
+def test_modes_of_the_program_meet_what_they_would(mode):
+    """The second run of a graph, which tells of its ops, is not theirs."""
+    assert met(mode(), autograd_inspector.inspect()) == met(mode(), contextlib.nullcontext())
+
+
+def saved(context):
+    """The shapes of what the program's hooks are given of a compiled call."""
+    torch._dynamo.reset()
+    shapes = []
+
+    def pack(tensor):
+        shapes.append(tuple(tensor.shape))
+        return tensor
+
+    compiled = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), backend="aot_eager")
+    with context, torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        compiled(torch.ones(2, 4)).sum().backward()
+        torch.ones(3, requires_grad=True).exp()
+    return shapes
+
+
+def test_saved_tensor_hooks_of_the_program_meet_what_they_would():
+    """Also after the call, where they are back in place."""
+    plain = saved(contextlib.nullcontext())
+    assert plain[-1] == (3,)
+    assert saved(autograd_inspector.inspect()) == plain
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_compiled_block_under_checkpoint_is_recomputed(backend):
+    """checkpoint() counts what its block saves, and in backward finds as many."""
+    block = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)), backend=backend)
+    with autograd_inspector.inspect() as inspection:
+        checkpoint(block, torch.ones(2, 4, requires_grad=True), use_reentrant=False).sum().backward()
+    assert not inspection.report.findings
+    assert all(parameter.grad is not None for parameter in block.parameters())

@@ -12,7 +12,7 @@ from autograd_inspector.capture.lines.stacks import LIBRARY, SKIP, classify
 Frame = tuple[CodeType, int, bool]
 """(code, instruction or ``-1 - line``, whether it is a library's), as stacks keep it."""
 
-_LINE = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)')
+_LINE = re.compile(r' *File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)')
 _MOST_LIBRARY = 3
 _INDENT = 4
 """Of the source line and its marks below a frame."""
@@ -28,6 +28,12 @@ class CodePlaces:
             if not any(each is code for each in same):
                 same.append(code)
         self._known: dict[str, tuple[Frame, ...]] = {}
+
+    @staticmethod
+    def files_of(trace: str) -> list[str]:
+        """The files outside torch that a trace names."""
+        found = [_LINE.fullmatch(line) for line in trace.splitlines()]
+        return [each["file"] for each in found if each is not None and classify(each["file"]) != SKIP]
 
     def frames(self, trace: str) -> tuple[Frame, ...]:
         """The frames outside torch of a trace as Python prints it, innermost first."""

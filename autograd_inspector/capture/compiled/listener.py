@@ -26,9 +26,12 @@ class Watcher(Protocol):
 
 
 class Graph:
-    """A graph that was compiled. ``plain``: what the backend made of it is the graph itself, run by Python."""
+    """A graph that was compiled. ``plain``: what the backend made of it is the graph itself, run by Python.
 
-    def __init__(self, plan: Plan, run: Run, *, plain: bool) -> None:
+    ``plan`` is None where the graph could not be read.
+    """
+
+    def __init__(self, plan: Plan | None, run: Run, *, plain: bool) -> None:
         self.plan = plan
         self.run = run
         self.plain = plain
@@ -53,10 +56,12 @@ def heard(original: Run) -> Run:
 
     @functools.wraps(original)
     def call_user_compiler(output: Any, gm: Any, example_inputs: Any) -> Any:
+        if output.export or output.package is not None:  # It is not run by this process as it is.
+            return original(output, gm, example_inputs)
         plan = _planned(output, gm)
         compiled = original(output, gm, example_inputs)
         try:
-            return compiled if plan is None else _observable(output, plan, gm, compiled)
+            return _observable(output, plan, gm, compiled)
         except Exception as failure:
             if is_interrupt(failure):
                 raise
@@ -66,10 +71,8 @@ def heard(original: Run) -> Run:
 
 
 def _planned(output: Any, gm: Any) -> Plan | None:
-    """The plan of a graph before its backend alters it; None where it is not run by this process as it is."""
+    """The plan of a graph before its backend alters it; None where it cannot be read."""
     try:
-        if output.export or output.package is not None:
-            return None
         return plan_of(
             gm,
             output.root_tx.f_code,
@@ -83,8 +86,8 @@ def _planned(output: Any, gm: Any) -> Plan | None:
         return None
 
 
-def _observable(output: Any, plan: Plan, gm: Any, compiled: Run) -> Run:
-    plain = compiled is gm or getattr(compiled, "__self__", None) is gm
+def _observable(output: Any, plan: Plan | None, gm: Any, compiled: Run) -> Run:
+    plain = plan is not None and (compiled is gm or getattr(compiled, "__self__", None) is gm)
     if plain:  # The backend may have rewritten it; and only now its code is written.
         compiled = _written_out(gm)
         plan = _planned(output, gm) or plan

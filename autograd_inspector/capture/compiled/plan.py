@@ -8,12 +8,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from traceback import format_list
 from types import CodeType
 from typing import Any
 
 from torch import Tensor
+from torch.fx import GraphModule
 
 from autograd_inspector.capture.compiled.code_places import CodePlaces, Frame
+from autograd_inspector.capture.compiled.leaving import roles_of
 from autograd_inspector.capture.compiled.written_code import StandIn, written_lines
 
 PLACEHOLDER, CALL, METHOD, MODULE, ATTRIBUTE, OUTPUT = range(6)
@@ -49,7 +52,8 @@ class Step:
     """One node of the graph. ``frames``: the user's lines, innermost first. ``modules``: expressions, outermost first.
 
     ``dropped``: the earlier steps whose results nothing needs after this one. ``line``: where the code that torch wrote
-    of the graph makes the call; 0 where that is not known.
+    of the graph makes the call; 0 where that is not known. ``bodies``: the attributes among the arguments that are
+    graphs themselves, in their order. ``role``: what it has to do with values outside of torch, "" if nothing.
     """
 
     kind: int
@@ -62,6 +66,8 @@ class Step:
     made: Any = None
     dropped: tuple[int, ...] = ()
     line: int = 0
+    bodies: tuple[str, ...] = ()
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,8 @@ class Plan:
     """Why Dynamo could not follow the code any further, and where; ("", ()) where it came to the end."""
     again: str = ""
     """Why it was captured although the same code had been before."""
+    nested: dict[str, Plan] = field(default_factory=dict)
+    """Its attributes that are graphs themselves: what ``checkpoint()``, ``cond()`` or a custom Function was given."""
     standing: StandIn | None = None
     """Calls functions as the code that torch wrote of the graph would."""
 
@@ -89,6 +97,17 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any 
     """The plan of a graph module that was captured from ``code``, with the other code objects that were traced."""
     traced = tuple(traced)
     places = CodePlaces((code, *traced))
+    return _plan(gm, code, traced, places, _break(reason, places), again)
+
+
+def _plan(
+    gm: Any,
+    code: CodeType,
+    traced: tuple[CodeType, ...],
+    places: CodePlaces,
+    breaks: tuple[str, tuple[Frame, ...]] = ("", ()),
+    again: str = "",
+) -> Plan:
     numbers = {node: number for number, node in enumerate(gm.graph.nodes)}
     last_uses: dict[int, int] = {}
     for node, number in numbers.items():
@@ -97,11 +116,14 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any 
     drops: dict[int, list[int]] = {}
     for number, user in last_uses.items():
         drops.setdefault(user, []).append(number)
-    steps, attributes, lines = [], {}, written_lines(gm)
+    steps, attributes, nested, lines, roles = [], {}, {}, written_lines(gm), roles_of(numbers)
     for node, number in numbers.items():
         kind = _KINDS[node.op]
         if kind in {ATTRIBUTE, MODULE}:
-            attributes[node.target] = _holder(_attribute(gm, node.target))
+            value = _attribute(gm, node.target)
+            attributes[node.target] = _holder(value)
+            if isinstance(value, GraphModule):
+                nested[node.target] = _plan(value, code, traced, places)
         steps.append(
             Step(
                 kind,
@@ -114,9 +136,11 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any 
                 _made(node.meta.get("example_value")),
                 tuple(drops.get(number, ())),
                 lines.get(number, 0),
+                tuple([each.target for each in node.all_input_nodes if each.target in nested]),
+                roles.get(node, ""),
             )
         )
-    return Plan(tuple(steps), code, attributes, traced, _break(reason, places), again, StandIn.of(gm))
+    return Plan(tuple(steps), code, attributes, traced, breaks, again, nested, StandIn.of(gm))
 
 
 def resolved(value: Any, results: dict[int, Any]) -> Any:
@@ -171,7 +195,7 @@ def _is_node(value: Any) -> bool:
 def _break(reason: Any, places: CodePlaces) -> tuple[str, tuple[Frame, ...]]:
     if reason is None or not reason.graph_break:
         return "", ()
-    return str(reason.reason), places.frames("".join(reason.user_stack.format()))
+    return str(reason.reason), places.frames("".join(format_list(reason.user_stack)))
 
 
 def _attribute(gm: Any, target: str) -> Any:

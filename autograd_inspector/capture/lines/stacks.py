@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
+from typing import Protocol
 
 import torch
 
@@ -17,6 +18,8 @@ from autograd_inspector.capture.lines.frame_facts import GlobalNames
 from autograd_inspector.own_files import is_own_file
 
 SKIP, LIBRARY, USER = 0, 1, 2
+_GRAPH_CODE = 3
+"""In stacks only: code that runs a graph, whose calls stand for other lines."""
 MAX_WALK = 96
 MAX_USER = 6
 MAX_LIBRARY = 3
@@ -25,6 +28,8 @@ _TORCH = str(Path(torch.__file__).parent) + "/"
 _STDLIB = str(Path(sysconfig.get_paths()["stdlib"])) + "/"
 _GENERATED = ("/site-packages/torch/", "/torchinductor_", "<eval_with_key>")
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+_GRAPH_FILES = ("<eval_with_key>", f"{_TORCH}fx/interpreter.py")
+_MOST_INSIDE = 64
 
 
 @lru_cache(maxsize=4096)
@@ -40,6 +45,19 @@ def classify(filename: str) -> int:
     return USER
 
 
+class GraphCode(Protocol):
+    """Knows code that runs a graph."""
+
+    def meets(self, frame: FrameType) -> bool:
+        """Whether a frame is of such code."""
+
+    def key(self, frame: FrameType) -> tuple[int, int]:
+        """What tells one call of it from all others."""
+
+    def frames(self, frame: FrameType) -> tuple[tuple[CodeType, int, bool], ...]:
+        """The lines that a call of it stands for, innermost first."""
+
+
 class Stacks:
     """Interns call stacks. ``stop`` is the frame that opened the capture: nothing outside it is kept."""
 
@@ -52,6 +70,7 @@ class Stacks:
         self.names = GlobalNames()
         self.watch: Callable[[FrameType], None] = lambda frame: None
         """Told each frame of the user's that a new stack goes through."""
+        self.graph_code: GraphCode | None = None
         self._kinds: dict[str, int] = {}
         self._calls: dict[int, dict[int, tuple[int, ...]]] = {}
         self._caller: CodeType | None = None
@@ -70,7 +89,7 @@ class Stacks:
         self._caller = frame.f_code
         self._calls[id(frame)] = {}
 
-    def at(self, start: FrameType | None) -> int:  # noqa: C901 - one loop, taken at each op
+    def at(self, start: FrameType | None) -> int:  # noqa: C901, PLR0912 - one loop, taken at each op
         """The id of the stack that ends in that frame."""
         frame = start
         stop = self.stop
@@ -85,7 +104,7 @@ class Stacks:
             code = frame.f_code
             kind = kinds.get(code.co_filename)
             if kind is None:
-                kind = kinds[code.co_filename] = classify(code.co_filename)
+                kind = kinds[code.co_filename] = _kind(code.co_filename)
             if kind:
                 if kind == USER:
                     users += 1
@@ -93,6 +112,9 @@ class Stacks:
                     key.append(frame.f_lasti)
                     if users == MAX_USER:
                         break
+                elif kind == _GRAPH_CODE:
+                    if self.graph_code is not None and self.graph_code.meets(frame):
+                        key += self.graph_code.key(frame)
                 elif users == 0 and len(key) < 2 * MAX_LIBRARY:
                     key.append(id(code))
                     key.append(frame.f_lasti)
@@ -121,10 +143,14 @@ class Stacks:
         """
         chain: list[tuple[CodeType, int, bool]] = []
         handlers: dict[int, int] = {}
-        frame, through = start, ""
-        while frame is not None and 2 * len(chain) < len(key):
-            at = 2 * len(chain)
-            if (id(frame.f_code), frame.f_lasti) == (key[at], key[at + 1]):
+        frame, through, at = start, "", 0
+        while frame is not None and at < len(key):
+            graph_code = self.graph_code if self._kinds[frame.f_code.co_filename] == _GRAPH_CODE else None
+            if graph_code is not None and graph_code.meets(frame) and graph_code.key(frame) == key[at : at + 2]:
+                at += 2
+                chain += graph_code.frames(frame)
+            elif (id(frame.f_code), frame.f_lasti) == key[at : at + 2]:
+                at += 2
                 library = self._kinds[frame.f_code.co_filename] == LIBRARY
                 if is_handler(frame):
                     handlers[id(frame)] = len(chain)
@@ -152,10 +178,13 @@ class Stacks:
         return self._site_of(tuple(part for code, at, _ in chain for part in (id(code), at)), chain)
 
     @contextmanager
-    def standing_in(self, site: int) -> Iterator[None]:
-        """Whatever is called meanwhile is called from that site, wherever it runs."""
+    def standing_in(self, site: int, inside: int | None = None) -> Iterator[None]:
+        """Whatever is called meanwhile is called from that site, wherever it runs.
+
+        Except for calls by the code of a graph, where these may be ``inside``: their stacks are called from that one.
+        """
         held = self.__dict__.get("at")
-        self.__dict__["at"] = lambda _start: site
+        self.__dict__["at"] = lambda start: site if inside is None else self._inside(start, inside, site)
         try:
             yield
         finally:
@@ -163,6 +192,17 @@ class Stacks:
                 del self.__dict__["at"]
             else:
                 self.__dict__["at"] = held
+
+    def _inside(self, frame: FrameType | None, outer: int, site: int) -> int:
+        """The site of a call that a graph's code makes, which runs beneath that site; that site itself for others."""
+        for _ in range(_MOST_INSIDE):
+            if frame is None or self.graph_code is None:
+                return site
+            if self.graph_code.meets(frame):
+                frames = self.graph_code.frames(frame)
+                return self.of_frames(frames, outer) if frames else site
+            frame = frame.f_back
+        return site
 
     def of_code(self, code: CodeType, lineno: int | None = None) -> int:
         """The id of a one-frame stack at a function's definition (its decorator's line), or at one of its lines."""
@@ -228,3 +268,8 @@ class Stacks:
         self.watch = lambda frame: None
         self._kept.clear()
         self._calls.clear()
+        self.graph_code = None
+
+
+def _kind(filename: str) -> int:
+    return _GRAPH_CODE if filename.startswith(_GRAPH_FILES) else classify(filename)

@@ -23,6 +23,12 @@ FUNCTION_GRADIENT = Place(
 )
 
 
+def differentiate() -> Any:
+    """That function; None where there is none."""
+    owner = FUNCTION_GRADIENT.owner()
+    return None if owner is None else vars(owner)[FUNCTION_GRADIENT.name]
+
+
 def _questions() -> tuple[Any, ...]:
     use = "a call that makes no tensor is not an op"
     questions = (

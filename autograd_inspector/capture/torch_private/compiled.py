@@ -60,6 +60,25 @@ first_line_written = attribute(
     without=_WRITTEN,
     late=True,
 )
+WRITTEN_CODE = "<eval_with_key>"
+"""The beginning of the name that torch gives to the code it writes of a graph."""
+RUN_NODE = spelled(
+    "torch.fx.interpreter:Interpreter.run_node",
+    "the node of a graph that runs, where torch runs one node by node",
+    without="lines inside checkpoint() and custom Functions that are compiled are not known",
+    late=True,
+)
+_ARRAYS = "what NumPy computes within compiled code"
+_numpy_calls = [
+    looked_up(f"torch._dynamo.utils:numpy_{kind}_wrapper", _ARRAYS) for kind in ("to_tensor", "method", "operator")
+]
+
+
+def numpy_calls() -> tuple[type, ...]:
+    """The classes of what stands in a graph for calls of NumPy."""
+    return tuple([each for each in (found() for found in _numpy_calls) if each is not MISSING])
+
+
 _strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
 _strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")
 _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does not trace the observers")

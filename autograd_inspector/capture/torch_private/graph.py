@@ -64,3 +64,8 @@ function_of = attribute(
     "the custom Function that a node belongs to",
     without="tensors that a custom Function keeps as attributes of its ctx are not known",
 )
+
+_ASIDE = "saved-tensor hooks of the program do not meet what a compiled graph is run again with"
+top_saved_hooks = private("torch._C._autograd:_top_saved_tensors_default_hooks", _ASIDE, instead=lambda _: None)
+pop_saved_hooks = private("torch._C._autograd:_pop_saved_tensors_default_hooks", _ASIDE, instead=lambda: None)
+push_saved_hooks = private("torch._C._autograd:_push_saved_tensors_default_hooks", _ASIDE, instead=lambda *_: None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -121,3 +121,27 @@ set_grad_enabled = private(
     instead=None,
     without="the lines that switch the grad mode are not known",
 )
+
+_dispatch_modes = private(
+    "torch._C:_len_torch_dispatch_stack", "whether the program has dispatch modes on", instead=lambda: 1
+)
+_no_dispatch_modes = private(
+    "torch.utils._python_dispatch:_disable_current_modes",
+    "the program's dispatch modes do not see compiled graphs being run again",
+    instead=nullcontext,
+)
+
+
+def without_dispatch_modes() -> Any:
+    """A context in which the program's own dispatch modes are off."""
+    return _no_dispatch_modes() if _dispatch_modes() else nullcontext()
+
+
+_kernel_of = private(
+    "torch._C:_dispatch_has_kernel_for_dispatch_key", "which ops move no version counter", instead=lambda *_: True
+)
+
+
+def moves_no_counter(op: str) -> bool:
+    """Whether an op that writes has no kernel that moves version counters, so that the op itself has to."""
+    return not _kernel_of(op, "ADInplaceOrView")

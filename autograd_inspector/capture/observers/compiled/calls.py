@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import torch
 
+from autograd_inspector.capture.compiled.fx_code import FxCode
 from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.backward.runs import Engine
@@ -80,6 +81,7 @@ class Compiled:
         into.made(self._forget)
         into.made(unwatch)
         watch(self._opener)
+        self._guard.recording.stacks.graph_code = FxCode()
         self._into = into
         self._standing = self._stand_in(into, used=False)
         if not self._standing:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.compiled.code_places import Frame
 from autograd_inspector.capture.compiled.module_sources import value_of, written
 from autograd_inspector.capture.compiled.plan import (
     ATTRIBUTE,
@@ -22,11 +24,17 @@ from autograd_inspector.capture.compiled.plan import (
     resolved,
 )
 from autograd_inspector.capture.compiled.written_code import call
+from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
+from autograd_inspector.capture.observers.compiled.outside import Outside
+from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
-from autograd_inspector.capture.torch_private.calls import data_of
+from autograd_inspector.capture.torch_private.calls import data_of, differentiate
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
+from autograd_inspector.interrupts import is_interrupt
 
 
 class Calls(Protocol):
@@ -47,13 +55,13 @@ class Calls(Protocol):
 
 
 Calling = Callable[[Callable[..., Any], Any, Any], Any]
-Fallback = Callable[[Step, Any, Exception], Any]
 
 
 class Interpreter:
     """One run of a plan. ``frame``: where the captured code runs; ``outer``: the stack that it was called from.
 
-    ``fallback`` makes the result of a step that raised; without one it raises into the program, whose step it is.
+    ``shadow``: what it is run with has no data, and makes the result of a step that raised. Without one it raises into
+    the program, whose step it is.
     """
 
     def __init__(self, recorder: Recorder, modules: Calls, plan: Plan, frame: FrameType) -> None:
@@ -65,40 +73,51 @@ class Interpreter:
         self._switching = Switching(recorder.recording, recorder.regions)
         self._known: dict[str, nn.Module | None] = {}
         self._names: dict[int, str] = {}
-        self._callers: dict[int, Calling] = {}
+        self._callers: dict[tuple[int, int], Calling] = {}
         self._open: list[nn.Module] = []
-        self.fallback: Fallback | None = None
+        self._around: nn.Module | None = None
+        self._outer, self._depth = -1, 0
+        self.shadow: Shadow | None = None
         self.reentered: dict[float, int] = {}
         """Numbers that had left torch before the graph, and that are written into it -> the op by which they left."""
 
     def run(self, args: tuple[Any, ...], outer: int) -> Any:
         """The graph's results, as one tuple or list."""
+        self._outer, self._depth, self._around = outer, self._modules.depth, self._whole()
+        try:
+            return self._run(self._plan, args)
+        finally:
+            self._modules.leave(self._depth)
+
+    def _run(self, plan: Plan, args: Sequence[Any]) -> Any:
+        """The results of a graph, or of one that it gives to an op."""
         results: dict[int, Any] = {}
         inputs = iter(args)
-        depth = self._modules.depth
-        steps = self._plan.steps
-        sites = [self._recording.stacks.of_frames(step.frames, outer) if step.frames else outer for step in steps]
-        whole = self._whole()
-        try:
-            for number, step in enumerate(steps):
-                if step.kind == PLACEHOLDER:
-                    results[number] = next(inputs)
-                    self._name(step.source, results[number])
-                elif step.kind == OUTPUT:
-                    return resolved(step.args, results)[0]
-                elif step.kind == CALL and step.target is set_grad_enabled:
-                    self._switching.switch(step.args[0], steps[number:], outer)
-                else:
-                    self._enter(whole, step.modules, depth)
-                    with self._recording.stacks.standing_in(sites[number]):
-                        before = len(self._recording.ops)
-                        results[number] = self._made(step, results)
-                    if self.reentered and len(self._recording.ops) > before:
-                        self._link(step)
-                for gone in step.dropped:
-                    results.pop(gone, None)
-        finally:
-            self._modules.leave(depth)
+        stacks, outer, steps = self._recording.stacks, self._outer, plan.steps
+        outside = Outside(self._recording)
+        sites = [stacks.of_frames(step.frames, outer) if step.frames else outer for step in steps]
+        for number, step in enumerate(steps):
+            if step.kind == PLACEHOLDER:
+                results[number] = next(inputs)
+                self._name(step.source, results[number])
+            elif step.kind == OUTPUT:
+                return resolved(step.args, results)[0]
+            elif step.kind == CALL and step.target is set_grad_enabled:
+                self._switching.switch(step.args[0], steps[number:], outer)
+            else:
+                self._enter(step)
+                with stacks.standing_in(sites[number], outer if step.bodies else None):
+                    before = len(self._recording.ops)
+                    if step.role:
+                        make = partial(self._made, plan, step, results)
+                        results[number] = outside.make(number, step, resolved(step.args, results), make)
+                    else:
+                        results[number] = self._made(plan, step, results)
+                        if len(self._recording.ops) > before:
+                            self._link(step)
+                            outside.used(step)
+            for gone in step.dropped:
+                results.pop(gone, None)
         return ()
 
     def _link(self, step: Step) -> None:
@@ -118,29 +137,41 @@ class Interpreter:
             if name:
                 self._recording.variables[number] = name
 
-    def _made(self, step: Step, results: dict[int, Any]) -> Any:
+    def _made(self, plan: Plan, step: Step, results: dict[int, Any]) -> Any:
+        """The result of a step; where that needs data which there are none of, one that is like it."""
         args, kwargs = resolved(step.args, results), resolved(step.kwargs, results)
         try:
-            if step.kind == ATTRIBUTE:
-                return self._plan.attributes[step.target]()
-            if step.kind == METHOD:
-                return getattr(args[0], step.target)(*args[1:], **kwargs)
-            if step.target is data_of:
-                return args[0].data  # Which a mode sees.
-            target = self._plan.attributes[step.target]() if step.kind == MODULE else step.target
-            return self._calling(step.line)(target, args, kwargs)
+            return self._call(plan, step, args, kwargs)
         except Exception as failure:
-            if self.fallback is None:
+            if self.shadow is None or is_interrupt(failure):
                 raise
-            return self.fallback(step, (args, kwargs), failure)
+            return 1.0 if step.role else self.shadow.stand_in_for(step, (args, kwargs))
 
-    def _calling(self, line: int) -> Calling:
+    def _call(self, plan: Plan, step: Step, args: Any, kwargs: Any) -> Any:
+        if step.kind == ATTRIBUTE:
+            return plan.attributes[step.target]()
+        if step.kind == METHOD:
+            return getattr(args[0], step.target)(*args[1:], **kwargs)
+        if step.target is data_of:
+            return args[0].data  # Which a mode sees.
+        target = plan.attributes[step.target]() if step.kind == MODULE else step.target
+        if target is differentiate():
+            FunctionGradients(self._recording, self._recorder.guard).before([], *args, **kwargs)
+        if is_function(step):
+            call = partial(self._calling(plan, step.line), target, args, kwargs)
+            return apply(self._recorder, plan, step, call, args, backward_runs=self.shadow is None)
+        if self.shadow is not None and chooses(step) and not self.shadow.has_values:
+            inside = inside_all(plan, step, args, self._run, self.shadow.like)
+            return self.shadow.stand_in_for(step, inside or args)
+        return self._calling(plan, step.line)(target, args, kwargs)
+
+    def _calling(self, plan: Plan, line: int) -> Calling:
         """Calls a function from where torch's own code of the graph does."""
-        calling = self._callers.get(line)
+        calling = self._callers.get((id(plan), line))
         if calling is None:
-            standing = self._plan.standing
+            standing = plan.standing
             calling = call if standing is None or not line else standing.calling(line)
-            self._callers[line] = calling
+            self._callers[id(plan), line] = calling
         return calling
 
     def _whole(self) -> nn.Module | None:
@@ -149,10 +180,10 @@ class Interpreter:
         value = value_of(f"L[{name[0]!r}]", self._frame) if name and self._plan.code.co_argcount else None
         return value if isinstance(value, nn.Module) else None
 
-    def _enter(self, whole: nn.Module | None, paths: tuple[str, ...], depth: int) -> None:
+    def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
-        wanted = [] if whole is None else [whole]
-        for path in paths:
+        wanted = [] if self._around is None else [self._around]
+        for path in step.modules:
             if path not in self._known:
                 value = value_of(path, self._frame)
                 self._known[path] = value if isinstance(value, nn.Module) else None
@@ -163,9 +194,23 @@ class Interpreter:
         same = 0
         while same < min(len(wanted), len(self._open)) and wanted[same] is self._open[same]:
             same += 1
-        self._modules.leave(depth + same)
+        self._modules.leave(self._depth + same)
         del self._open[same:]
-        for module in wanted[same:]:
+        stacks = self._recording.stacks
+        for module, frames in zip(wanted[same:], callers_of(wanted, step.frames)[same:], strict=True):
             self._modules.called_as(module, self._names.get(id(module), ""))
-            self._modules.enter(module, (), {})
+            with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
+                self._modules.enter(module, (), {})
             self._open.append(module)
+
+
+def callers_of(modules: Sequence[nn.Module], frames: Sequence[Frame]) -> list[Sequence[Frame]]:
+    """For each of the modules that lines lie in, outermost first: the lines outside of its forward."""
+    callers: list[Sequence[Frame]] = []
+    for module in reversed(modules):
+        code = code_of(type(module).forward)
+        own = next((at for at, frame in enumerate(frames) if frame[0] is code), None)
+        if own is not None:
+            frames = frames[own + 1 :]
+        callers.insert(0, frames)
+    return callers

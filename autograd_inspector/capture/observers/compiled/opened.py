@@ -10,14 +10,16 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.compiled.listener import Graph, is_graph
-from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.compiled.apart import apart
 from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
+from autograd_inspector.capture.observers.compiled.counters import counting
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
+from autograd_inspector.capture.observers.compiled.recompilations import Recompilations
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
 from autograd_inspector.capture.observers.optimizers.steps import Steps
@@ -65,7 +67,8 @@ class CompiledCall(Opaque):
         """What the graphs did is recorded. What else was returned comes from the Python between them."""
         recording = self.recorder.recording
         if not self.opened or raised is not None:
-            recording.note(OPAQUE)
+            if not recording.traits & _BACKWARD:  # There a checkpoint runs it again.
+                recording.note(OPAQUE)
             super().note(before, raised)
             return
         results: list[Tensor] = []
@@ -106,6 +109,7 @@ class Opener:
         self._modules = modules
         self.stepping = Stepping(steps)
         self._bridges = Bridges(recorder.recording)
+        self._recompilations = Recompilations(recorder.recording)
         self._inside = 0
         """How many graphs run now."""
         self.calls: list[CompiledCall] = []
@@ -121,7 +125,7 @@ class Opener:
 
     def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         recording = self.recorder.recording
-        if not self.calls or not recording.here() or recording.traits & _BACKWARD:
+        if graph.plan is None or not self.calls or not recording.here() or recording.traits & _BACKWARD:
             return graph.run(*args)
         frame = _captured(graph, sys._getframe(1))
         optimizer = self.recorder.guard.run(stepped_by, graph.plan, frame)
@@ -138,18 +142,7 @@ class Opener:
 
     def _begins(self, graph: Graph, args: Sequence[Any], outer: int) -> None:
         self.recorder.guard.run(self._bridges.arrive, graph.plan, args, outer)
-        if graph.plan.again:
-            self.recorder.guard.run(self._note_again, graph.plan)
-
-    def _note_again(self, plan: Plan) -> None:
-        code = plan.code
-        name, _, line = code.co_name.removeprefix(RESUMED).rpartition("_at_")
-        line = line if name else str(code.co_firstlineno)
-        where = f"{code.co_filename.replace(chr(92), '/').rpartition('/')[2]}:{line}"
-        why = plan.again.strip().splitlines()[0].partition("  #")[0].strip().rpartition(": ")[2]
-        self.recorder.recording.note(
-            f"torch.compile compiled {name or code.co_name} ({where}) once more, as this no longer held: {why}"
-        )
+        self.recorder.guard.run(self._recompilations.runs, graph.plan)
 
     def over(self) -> None:
         """No compiled call runs any more."""
@@ -184,7 +177,8 @@ class Opener:
         result = graph.run(*args)
         if shadow is not None and not recording.closed:
             try:
-                self._expand(graph, frame, shadow, result, first)
+                with apart(self.recorder):
+                    self._expand(graph, frame, shadow, result, first)
             except RecursionError:
                 recording.out_of_stack = True
             except Exception as failure:
@@ -203,14 +197,12 @@ class Opener:
                 recording.append(self.calls[0].name, site=outer, sequence=(first, last))
         stand_ins = shadow.stand_ins()
         interpreter = self._interpreter(graph, frame)
-        interpreter.fallback = shadow.fallback
+        interpreter.shadow = shadow
         values, recording.values = recording.values, recording.values if shadow.has_values else None
-        put_on(self.recorder)
         try:
-            with shadow.mode:
+            with shadow.mode, counting(graph.plan):
                 results = interpreter.run(stand_ins, outer)
         finally:
-            take_off(self.recorder)
             recording.values = values
         self.opens()
         with DisableTorchFunction():

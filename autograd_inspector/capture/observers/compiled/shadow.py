@@ -105,7 +105,13 @@ class Shadow:
         self._recording.registry.join(real, fake, len(self._recording.ops))
         return fake
 
-    def fallback(self, step: Step, arguments: Any, _failure: Exception) -> Any:
+    @staticmethod
+    def like(made: Made, connected: list[Tensor]) -> Any:
+        """A tensor like the one that tracing knew, computed from others."""
+        with DisableTorchFunction():
+            return _made(made, [each for each in connected if needs_grad(each)])
+
+    def stand_in_for(self, step: Step, arguments: Any) -> Any:
         """A result like the one that tracing knew, for a step that cannot be run without data."""
         recording = self._recording
         inputs: list[Tensor] = []

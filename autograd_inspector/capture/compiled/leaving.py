@@ -1,0 +1,44 @@
+"""Values of a graph that are outside of torch: Dynamo has NumPy arrays, and numbers, among its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from autograd_inspector.capture.torch_private.compiled import numpy_calls
+
+LEAVES, OUTSIDE, RETURNS = "leaves", "outside", "returns"
+_RETURNING = (torch.as_tensor, torch.tensor, torch.from_numpy)
+_NUMBERS = frozenset({"item", "tolist"})
+
+
+def roles_of(nodes: Iterable[Any]) -> dict[Any, str]:
+    """Which nodes take a value out of torch, compute with such values, or bring one back."""
+    kinds = numpy_calls()
+    roles: dict[Any, str] = {}
+    for node in nodes:
+        if node.op == "call_method" and _taken_out(node, kinds):
+            roles[node] = LEAVES
+        elif node.op == "call_function" and isinstance(node.target, kinds):
+            roles[node] = OUTSIDE
+        elif node.op == "call_function" and any(each in roles for each in node.all_input_nodes):
+            sources = {roles.get(each) for each in node.all_input_nodes}
+            if node.target in _RETURNING:
+                roles[node] = RETURNS
+            elif sources <= {LEAVES, OUTSIDE} and not isinstance(node.meta.get("example_value"), torch.Tensor):
+                roles[node] = OUTSIDE  # Python's own operators, on numbers.
+    return roles
+
+
+def _taken_out(node: Any, kinds: tuple[type, ...]) -> bool:
+    """``x.item()``; or ``x.numpy()``, which Dynamo writes as a view of x that only NumPy or the way back is given."""
+    if node.target in _NUMBERS:
+        return True
+    same = node.target == "view_as" and len(node.args) == 2 and node.args[0] is node.args[1]  # noqa: PLR2004
+    return same and bool(node.users) and all(_takes_arrays(user, kinds) for user in node.users)
+
+
+def _takes_arrays(node: Any, kinds: tuple[type, ...]) -> bool:
+    return node.op == "call_function" and (isinstance(node.target, kinds) or node.target in _RETURNING)

@@ -1,0 +1,74 @@
+"""What leaves torch within a compiled graph and comes back: recorded as it is where the same code runs uncompiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.compiled.leaving import LEAVES, RETURNS
+from autograd_inspector.capture.compiled.plan import Ref, Step
+from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import needs_grad
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.model.op import Trait
+
+
+class Outside:
+    """Of one run of a graph."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._left: dict[int, int] = {}
+        """Step -> the op by which what it has left torch."""
+
+    def make(self, number: int, step: Step, args: Any, make: Callable[[], Any]) -> Any:
+        """The result of a step that takes values out of torch, computes with them, or brings them back."""
+        recording = self._recording
+        with DisableTorchFunction():
+            result = make()
+            if step.role == LEAVES:
+                self._left[number] = self._leave(step, args)
+                return result
+            source = self._source(step)
+            if step.role != RETURNS:
+                if source >= 0:
+                    self._left[number] = source
+                return result
+            index = len(recording.ops)
+            tensors: list[Tensor] = []
+            gather((result,), tensors)
+            outputs = tuple([recording.registry.enter(each, index, index).tensor for each in tensors])
+            recording.append("from_numpy", outputs=outputs, site=recording.stacks.here())
+            if source >= 0:
+                recording.scalar_reentries.append((index, source))
+        return result
+
+    def used(self, step: Step) -> None:
+        """A step that made an op may have been given a number that left torch."""
+        source = self._source(step)
+        if source >= 0:
+            self._recording.scalar_reentries.append((len(self._recording.ops) - 1, source))
+
+    def _leave(self, step: Step, args: Any) -> int:
+        recording = self._recording
+        name = step.target if step.target != "view_as" else "numpy"
+        given: list[Tensor] = []
+        gather(args[:1], given)
+        traits = int(Trait.EXPORT) | (int(Trait.CUT) if any(map(needs_grad, given)) else 0)
+        inputs = tuple([recording.id_of(each) for each in given])
+        return recording.append(name, inputs, traits=traits, site=recording.stacks.here())
+
+    def _source(self, step: Step) -> int:
+        todo = [step.args, step.kwargs]
+        while self._left and todo:
+            each = todo.pop()
+            if isinstance(each, (tuple, list)):
+                todo += each
+            elif isinstance(each, dict):
+                todo += each.values()
+            elif type(each) is Ref and each.step in self._left:
+                return self._left[each.step]
+        return -1
