@@ -11,7 +11,7 @@ from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import NotInPlace, OutOfPlace
 from autograd_inspector.source.fragments import is_path
 
-_OPERATORS = {
+OPERATORS = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -46,7 +46,7 @@ def computed_anew(program: Program, remedy: OutOfPlace) -> list[Edit]:
 
 
 def _augmented(program: Program, statement: ast.AugAssign) -> list[Edit]:
-    operator = _OPERATORS.get(type(statement.op))
+    operator = OPERATORS.get(type(statement.op))
     target = _without_data(statement.target)
     if operator is None or not is_path(target) or _is_loop_variable(program, statement, target):
         return []

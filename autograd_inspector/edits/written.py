@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
+from autograd_inspector.edits.closures import backward_from, bound_now
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -14,17 +15,22 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
+from autograd_inspector.edits.into_place import own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
-from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated
+from autograd_inspector.edits.settings import set_everywhere
+from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
     Again,
+    BackwardFrom,
+    BindNow,
     Hoist,
     Insert,
+    KeepOwnPart,
     Move,
     NotInPlace,
     Operand,
@@ -33,13 +39,16 @@ from autograd_inspector.model.remedy import (
     Remedies,
     Remove,
     Rename,
+    RunOnce,
     SetArgument,
+    SetEverywhere,
     StraightThrough,
     Substitute,
     TakeOff,
     Unblock,
     Undecorate,
     Wrap,
+    WriteInto,
 )
 
 Writer = Callable[[Program, Any], list[Edit]]
@@ -62,6 +71,12 @@ _WRITERS: Mapping[type, Writer] = {
     Hoist: hoisted,
     Undecorate: undecorated,
     Unblock: unblocked,
+    RunOnce: run_once,
+    SetEverywhere: set_everywhere,
+    WriteInto: written_into,
+    BindNow: bound_now,
+    KeepOwnPart: own_part_kept,
+    BackwardFrom: backward_from,
 }
 
 Programs = Callable[[Location], Program | None]

@@ -168,6 +168,52 @@ class Unblock(Remedy, frozen=True):
     ran: tuple[Location, ...] = ()
 
 
+class RunOnce(Remedy, frozen=True):
+    """Run the statement at a place once, before the outermost loop around it, with the loop inside that it is in."""
+
+    at: Location
+
+
+class SetEverywhere(Remedy, frozen=True):
+    """Give a setting another value wherever the file of the place says it: as a keyword argument or in a dict."""
+
+    at: Location
+    name: str
+    old: str
+    new: str
+
+
+class WriteInto(Remedy, frozen=True):
+    """Write what the statement at a place computes from a tensor into that tensor: ``p -= x`` for ``p = p - x``.
+
+    ``recorded``: grad mode is on there, so that the statement needs a no_grad block. ``behind``: a statement about the
+    tensor to put behind it, with ``{}`` for the tensor.
+    """
+
+    at: Location
+    recorded: bool
+    behind: str = ""
+
+
+class BindNow(Remedy, frozen=True):
+    """Let the function that is made at a place keep the values that some variables have there."""
+
+    at: Location
+    names: tuple[str, ...]
+
+
+class KeepOwnPart(Remedy, frozen=True):
+    """Put the tensor that ``all_gather`` is given at a place back into its list, in the place of this rank."""
+
+    at: Location
+
+
+class BackwardFrom(Remedy, frozen=True):
+    """Call ``backward()`` on the loss that the statement at a place computes, right behind it."""
+
+    at: Location
+
+
 Remedies = tuple[
     TakeOff
     | OutOfPlace
@@ -185,7 +231,13 @@ Remedies = tuple[
     | Again
     | Hoist
     | Undecorate
-    | Unblock,
+    | Unblock
+    | RunOnce
+    | SetEverywhere
+    | WriteInto
+    | BindNow
+    | KeepOwnPart
+    | BackwardFrom,
     ...,
 ]
 """All of them together are one way to cure a problem."""

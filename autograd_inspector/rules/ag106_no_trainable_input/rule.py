@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.naming import is_named, name_of, names_of
+from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
@@ -17,7 +18,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Remedies, Remove, SetArgument
+from autograd_inspector.model.remedy import Remedies, Remove
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag106_no_trainable_input.bypassed import bypassed
@@ -123,10 +124,7 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
         ),
         tuple(dict.fromkeys(names)),
         ops=tuple(op.index for op in ops[:64]),
-        cures=tuple(
-            (SetArgument(place, "checkpoint", "use_reentrant", "False"),)
-            for place in analysis.user_frames(ops[0].site, "")[:1]
-        ),
+        cures=tuple(not_reentrant(analysis, ops[0])),
     )
 
 
