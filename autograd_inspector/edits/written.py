@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
+from autograd_inspector.edits.calls import each_its_own, left_there, swapped, unwrapped
 from autograd_inspector.edits.closures import backward_from, bound_now
 from autograd_inspector.edits.expressions import (
     renamed,
@@ -16,7 +17,7 @@ from autograd_inspector.edits.expressions import (
     with_operand,
 )
 from autograd_inspector.edits.into_place import own_part_kept, written_into
-from autograd_inspector.edits.out_of_place import computed_anew, not_in_place
+from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
@@ -28,9 +29,11 @@ from autograd_inspector.model.remedy import (
     Again,
     BackwardFrom,
     BindNow,
+    EachItsOwn,
     Hoist,
     Insert,
     KeepOwnPart,
+    LeaveThere,
     Move,
     NotInPlace,
     Operand,
@@ -39,14 +42,17 @@ from autograd_inspector.model.remedy import (
     Remedies,
     Remove,
     Rename,
+    ReturnNew,
     RunOnce,
     SetArgument,
     SetEverywhere,
     StraightThrough,
     Substitute,
+    SwapArguments,
     TakeOff,
     Unblock,
     Undecorate,
+    Unwrap,
     Wrap,
     WriteInto,
 )
@@ -77,6 +83,11 @@ _WRITERS: Mapping[type, Writer] = {
     BindNow: bound_now,
     KeepOwnPart: own_part_kept,
     BackwardFrom: backward_from,
+    Unwrap: unwrapped,
+    SwapArguments: swapped,
+    LeaveThere: left_there,
+    EachItsOwn: each_its_own,
+    ReturnNew: returned_new,
 }
 
 Programs = Callable[[Location], Program | None]

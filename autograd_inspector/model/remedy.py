@@ -86,7 +86,10 @@ class Move(Remedy, frozen=True):
 
 
 class SetArgument(Remedy, frozen=True):
-    """Give the call of a function at a place a keyword argument that value; "" leaves the argument out."""
+    """Give the call of a function at a place a keyword argument that value; "" leaves the argument out.
+
+    ``{}`` in the value stands for the one that it has.
+    """
 
     at: Location
     function: str
@@ -116,11 +119,12 @@ class Operand(Remedy, frozen=True):
     """Compute with something else in place of one operand of the expression at a place; ``{}`` is what was there.
 
     "whole": the expression itself. "first" is the receiver of a method, the first argument of a function, or what
-    stands left of an operator; "last" the last positional argument, or what stands right of it.
+    stands left of an operator; "last" the last positional argument, or what stands right of it. "argument" is the
+    first argument, of a method as well.
     """
 
     at: Location
-    which: Literal["whole", "first", "last"]
+    which: Literal["whole", "first", "last", "argument"]
     new: str
 
 
@@ -214,6 +218,39 @@ class BackwardFrom(Remedy, frozen=True):
     at: Location
 
 
+class Unwrap(Remedy, frozen=True):
+    """Use what a function is given at a place in place of its result: ``x`` of ``torch.softmax(x, 1)``."""
+
+    at: Location
+    function: str
+
+
+class SwapArguments(Remedy, frozen=True):
+    """Give the call at a place its first two arguments the other way round."""
+
+    at: Location
+
+
+class LeaveThere(Remedy, frozen=True):
+    """Leave out what the statement at a place moves to a device: ``v`` of ``v.to("meta")``."""
+
+    at: Location
+    device: str
+
+
+class EachItsOwn(Remedy, frozen=True):
+    """Fill the list that the call at a place is given with modules of their own: not ``[layer] * 3``."""
+
+    at: Location
+
+
+class ReturnNew(Remedy, frozen=True):
+    """Let the hook that modifies a gradient at a place return a new one."""
+
+    at: Location
+    copied: bool = False
+
+
 Remedies = tuple[
     TakeOff
     | OutOfPlace
@@ -237,7 +274,12 @@ Remedies = tuple[
     | WriteInto
     | BindNow
     | KeepOwnPart
-    | BackwardFrom,
+    | BackwardFrom
+    | Unwrap
+    | SwapArguments
+    | LeaveThere
+    | EachItsOwn
+    | ReturnNew,
     ...,
 ]
 """All of them together are one way to cure a problem."""

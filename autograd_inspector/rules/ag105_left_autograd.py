@@ -18,7 +18,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import KeepOwnPart, Remedies, TakeOff
+from autograd_inspector.model.remedy import KeepOwnPart, Operand, Remedies, TakeOff
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
 
@@ -184,4 +184,5 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
+            cures=tuple((Operand(place, "first", "{}.detach()"),) for place in analysis.user_frames(op.site, "")[:1]),
         )
