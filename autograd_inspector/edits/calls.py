@@ -8,7 +8,7 @@ from autograd_inspector.edits.expressions import called
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import EachItsOwn, LeaveThere, SwapArguments, Unwrap
+from autograd_inspector.model.remedy import EachItsOwn, LeaveThere, OtherModule, SwapArguments, Unwrap
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.writing import written
 
@@ -109,3 +109,12 @@ def _imported(program: Program, module: str) -> list[Edit]:
         if isinstance(statement, (ast.Import, ast.ImportFrom)) and not future:
             return [program.edit((statement.lineno, 0), (statement.lineno, 0), f"import {module}\n")]
     return []
+
+
+def other_module(program: Program, remedy: OtherModule) -> list[Edit]:
+    """``nn.LeakyReLU()`` for ``nn.ReLU()``; another class has other positional arguments."""
+    made = [node for node in program.source.nodes if isinstance(node, ast.Call) and called(node) == remedy.module]
+    if any(call.args or not isinstance(call.func, ast.Attribute) for call in made):
+        return []
+    ends = [end_of(call.func) for call in made]
+    return [program.edit((line, column - len(remedy.module)), (line, column), remedy.new) for line, column in ends]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
-from autograd_inspector.edits.calls import each_its_own, left_there, swapped, unwrapped
+from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
 from autograd_inspector.edits.closures import backward_from, bound_now
 from autograd_inspector.edits.expressions import (
     renamed,
@@ -37,6 +37,7 @@ from autograd_inspector.model.remedy import (
     Move,
     NotInPlace,
     Operand,
+    OtherModule,
     OutOfPlace,
     Register,
     Remedies,
@@ -85,6 +86,7 @@ _WRITERS: Mapping[type, Writer] = {
     BackwardFrom: backward_from,
     Unwrap: unwrapped,
     SwapArguments: swapped,
+    OtherModule: other_module,
     LeaveThere: left_there,
     EachItsOwn: each_its_own,
     ReturnNew: returned_new,

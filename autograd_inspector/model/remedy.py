@@ -225,6 +225,14 @@ class Unwrap(Remedy, frozen=True):
     function: str
 
 
+class OtherModule(Remedy, frozen=True):
+    """Make modules of another class wherever the file of the place makes those of one, with the same keywords."""
+
+    at: Location
+    module: str
+    new: str
+
+
 class SwapArguments(Remedy, frozen=True):
     """Give the call at a place its first two arguments the other way round."""
 
@@ -277,6 +285,7 @@ Remedies = tuple[
     | BackwardFrom
     | Unwrap
     | SwapArguments
+    | OtherModule
     | LeaveThere
     | EachItsOwn
     | ReturnNew,
