@@ -104,7 +104,7 @@ def _filled(program: Program, node: ast.expr, one: ast.expr, count: ast.expr) ->
 
 def _imported(program: Program, module: str) -> list[Edit]:
     """The import of a module before the first one of the program, behind those from the future."""
-    for statement in program.source.tree.body if isinstance(program.source.tree, ast.Module) else ():
+    for statement in program.source.tree.body:
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         if isinstance(statement, (ast.Import, ast.ImportFrom)) and not future:
             return [program.edit((statement.lineno, 0), (statement.lineno, 0), f"import {module}\n")]

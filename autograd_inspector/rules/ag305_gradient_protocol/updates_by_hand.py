@@ -90,11 +90,11 @@ def _without_effect(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Pr
             analysis.user_frames(site, "new value computed and dropped here"),
             tuple(names),
             ops=(mine[0].op.index,),
-            cures=() if place is None else ((_written(analysis, mine, place),),),
+            cures=() if place is None else ((_into_parameter(analysis, mine, place),),),
         )
 
 
-def _written(analysis: Analysis, mine: list[Update], place: Location) -> WriteInto:
+def _into_parameter(analysis: Analysis, mine: list[Update], place: Location) -> WriteInto:
     recorded = analysis.capture.regions[mine[0].op.region].kind == "enabled"
     return WriteInto(place, recorded, "{}.grad = None" if _and_cleared(analysis, mine) else "")
 
