@@ -28,7 +28,7 @@ class CellTrials:
     def __init__(self, shell: InteractiveShell, options: Options, raw_cell: str, count: int) -> None:
         self._shell, self._options, self._raw_cell, self._count = shell, options, raw_cell, count
         why = unfit()
-        if not why and shell.should_run_async(raw_cell):
+        if not why and _awaits(shell, raw_cell):
             why = "`await` outside a function"
         self._spare = None if why else Spare(self._ran)
         if why:
@@ -54,7 +54,7 @@ class CellTrials:
     def _apart(self, texts: dict[str, str]) -> dict[str, Any]:
         """The cell's own text, and for each other file or cell its text as it is and as it is to be."""
         before = {filename: whole_text_of(filename) for filename in texts}
-        own = [filename for filename, text in before.items() if text.strip() == self._raw_cell.strip()]
+        own = [filename for filename, text in before.items() if _below_header(text) == _below_header(self._raw_cell)]
         others = [[filename, before[filename], text] for filename, text in texts.items() if filename not in own]
         return {"cell": texts[own[0]] if own else self._raw_cell, "others": others}
 
@@ -76,3 +76,17 @@ class CellTrials:
         ):
             exec(code, shell.user_global_ns, shell.user_ns)  # noqa: S102 - the user's own cell
         return again.report.to_json().encode()
+
+
+def _awaits(shell: InteractiveShell, raw_cell: str) -> bool:
+    """Whether IPython runs the cell in an event loop."""
+    try:
+        transformed = shell.transform_cell(raw_cell)
+    except SyntaxError:
+        return False  # The cell will not run.
+    return bool(shell.should_run_async(raw_cell, transformed_cell=transformed))
+
+
+def _below_header(cell: str) -> str:
+    """The cell without its first line, which is a comment where it runs."""
+    return cell.strip().partition("\n")[2]
