@@ -26,9 +26,10 @@ class CellTrials:
     """A copy of the kernel as it is before a cell runs; none where the kernel cannot be copied."""
 
     def __init__(self, shell: InteractiveShell, options: Options, raw_cell: str, count: int) -> None:
-        self._shell, self._options, self._raw_cell, self._count = shell, options, raw_cell, count
+        self._cell = _without_header(raw_cell)
+        self._shell, self._options, self._count = shell, options, count
         why = unfit()
-        if not why and _awaits(shell, raw_cell):
+        if not why and _awaits(shell, self._cell):
             why = "`await` outside a function"
         self._spare = None if why else Spare(self._ran)
         if why:
@@ -54,9 +55,13 @@ class CellTrials:
     def _apart(self, texts: dict[str, str]) -> dict[str, Any]:
         """The cell's own text, and for each other file or cell its text as it is and as it is to be."""
         before = {filename: whole_text_of(filename) for filename in texts}
-        own = [filename for filename, text in before.items() if _below_header(text) == _below_header(self._raw_cell)]
+        own = [
+            filename
+            for filename, text in before.items()
+            if _header_and_rest(text)[1] == _header_and_rest(self._cell)[1]
+        ]
         others = [[filename, before[filename], text] for filename, text in texts.items() if filename not in own]
-        return {"cell": texts[own[0]] if own else self._raw_cell, "others": others}
+        return {"cell": _without_header(texts[own[0]]) if own else self._cell, "others": others}
 
     def _ran(self, request: bytes) -> bytes:
         """In a copy of the copy: the report of the cell with another text."""
@@ -78,15 +83,15 @@ class CellTrials:
         return again.report.to_json().encode()
 
 
-def _awaits(shell: InteractiveShell, raw_cell: str) -> bool:
+def _awaits(shell: InteractiveShell, cell: str) -> bool:
     """Whether IPython runs the cell in an event loop."""
     try:
-        transformed = shell.transform_cell(raw_cell)
+        transformed = shell.transform_cell(cell)
     except SyntaxError:
         return False  # The cell will not run.
-    return bool(shell.should_run_async(raw_cell, transformed_cell=transformed))
+    return bool(shell.should_run_async(cell, transformed_cell=transformed))
 
 
-def _below_header(cell: str) -> str:
-    """The cell without its first line, which is a comment where it runs."""
-    return cell.strip().partition("\n")[2]
+def _without_header(cell: str) -> str:
+    """The cell with a blank line in place of its header, which would run it inspected once more."""
+    return "\n" + cell.strip().partition("\n")[2]
