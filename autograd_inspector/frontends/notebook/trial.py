@@ -55,11 +55,7 @@ class CellTrials:
     def _apart(self, texts: dict[str, str]) -> dict[str, Any]:
         """The cell's own text, and for each other file or cell its text as it is and as it is to be."""
         before = {filename: whole_text_of(filename) for filename in texts}
-        own = [
-            filename
-            for filename, text in before.items()
-            if _header_and_rest(text)[1] == _header_and_rest(self._cell)[1]
-        ]
+        own = [filename for filename, text in before.items() if _without_header(text) == self._cell]
         others = [[filename, before[filename], text] for filename, text in texts.items() if filename not in own]
         return {"cell": _without_header(texts[own[0]]) if own else self._cell, "others": others}
 
