@@ -14,6 +14,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import OptimizerCreated, ParametersConverted, StateAssigned
+from autograd_inspector.model.remedy import LeaveThere, Remedies
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")
@@ -74,7 +75,10 @@ def misplaced(
                 [*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)]
             )
         ),
-        cures=tuple(state_brought(analysis, optimizer, [row for row, _ in misplaced_entries], culprits)),
+        cures=(
+            *state_brought(analysis, optimizer, [row for row, _ in misplaced_entries], culprits),
+            *_left_there(misplaced_entries, culprits),
+        ),
         safe=True,
     )
 
@@ -179,3 +183,9 @@ def _culprit(
     return dedupe_locations(
         [*placed, *loaded, *analysis.user_frames(optimizer.site, "optimizer created here"), *stepped]
     )
+
+
+def _left_there(misplaced_entries: list[Misplaced], culprits: tuple[Location, ...]) -> Iterator[Remedies]:
+    """The state stays where it was before a line moved it away from its parameters."""
+    devices = {entry.device for row, entry in misplaced_entries if entry.device != row.device}
+    yield from ((LeaveThere(place, device),) for device in devices for place in culprits if not place.library)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Literal, Self
 
@@ -66,6 +68,40 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
     def recording(self) -> Recording:
         """The log of the block that runs."""
         return self._session.recording
+
+    def try_fixes(self, program: Callable[[], object], *, limit: float = 60.0) -> Report:
+        """Run a program, which did what the block did, again with the edits of each finding; the report with verdicts.
+
+        ::
+
+            with autograd_inspector.inspect() as inspection:
+                train()
+            inspection.try_fixes(train).findings[0].verified  # "cured"
+
+        Each trial is a forked copy of this process, in which functions have their new code: models and other objects
+        are as they are here, what the program changes is gone afterwards, what it writes to files stays. One may take
+        ``limit`` seconds. Raises RuntimeError where a copy cannot run it (no fork(), CUDA is in use, several ranks).
+        """
+        from autograd_inspector.api.in_a_copy import rerunning
+        from autograd_inspector.api.trials import candidates, tried
+
+        report = self.report
+        self._report = tried(report, candidates(report), rerunning(self._again(program), limit), lambda _: None)
+        return self._report
+
+    def _again(self, program: Callable[[], object]) -> Callable[[], Report]:
+        """The program in a block with the same options."""
+
+        def run() -> Report:
+            compiled: Literal["as it is", "eager"] = "eager" if self._eager else "as it is"
+            with (
+                contextlib.suppress(Exception),
+                inspect(values=self._values, ignore=self._ignore, compiled=compiled) as again,
+            ):
+                program()
+            return again.report
+
+        return run
 
     def _session_in(self, frame: FrameType) -> Session:
         return Session(values=self._values, stop=frame, yields=self._around, eager=self._eager)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.scope import all_known
 from autograd_inspector.edits.statements import left_out
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
@@ -65,7 +66,16 @@ def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
     call = program.expression(remedy.at)
     if not isinstance(call, ast.Call) or called(call) != remedy.function:
         return []
-    return with_argument(program, call, remedy.name, remedy.value)
+    statement = program.statement_of(call)
+    value = remedy.value
+    if "{}" in value:
+        given = next((keyword.value for keyword in call.keywords if keyword.arg == remedy.name), None)
+        if given is None:
+            return []
+        value = value.format(program.written(given))
+    if statement is None or not all_known(program, statement, value):
+        return []
+    return with_argument(program, call, remedy.name, value)
 
 
 def called(call: ast.Call) -> str:
@@ -165,7 +175,14 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     node = program.expression(remedy.at)
     if node is None:
         return []
-    operand = node if remedy.which == "whole" else _operand(node, remedy.at, first=remedy.which == "first")
+    operand: ast.expr | None
+    match remedy.which:
+        case "whole":
+            operand = node
+        case "argument":
+            operand = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        case _:
+            operand = _operand(node, remedy.at, first=remedy.which == "first")
     return [] if operand is None or isinstance(operand, ast.Starred) else [_filled(program, operand, remedy.new)]
 
 

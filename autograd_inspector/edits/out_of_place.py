@@ -8,10 +8,10 @@ from autograd_inspector.edits.expressions import called, with_argument
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import NotInPlace, OutOfPlace
+from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, ReturnNew
 from autograd_inspector.source.fragments import is_path
 
-_OPERATORS = {
+OPERATORS = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -46,7 +46,7 @@ def computed_anew(program: Program, remedy: OutOfPlace) -> list[Edit]:
 
 
 def _augmented(program: Program, statement: ast.AugAssign) -> list[Edit]:
-    operator = _OPERATORS.get(type(statement.op))
+    operator = OPERATORS.get(type(statement.op))
     target = _without_data(statement.target)
     if operator is None or not is_path(target) or _is_loop_variable(program, statement, target):
         return []
@@ -174,3 +174,20 @@ def _says_inplace(call: ast.Call) -> ast.Constant | None:
         case [ast.Constant(value=True) as value]:
             return value
     return None
+
+
+def returned_new(program: Program, remedy: ReturnNew) -> list[Edit]:
+    """The op out of place in a hook; what a hook that returns nothing has made is returned at its end."""
+    statement = program.statement(remedy.at)
+    edits = computed_anew(program, OutOfPlace(remedy.at, remedy.copied))
+    hook: ast.AST | None = statement
+    while hook is not None and not isinstance(hook, (ast.FunctionDef, ast.Lambda)):
+        hook = program.source.parents.get(hook)
+    if statement is None or not edits or not isinstance(hook, ast.FunctionDef):
+        return edits
+    if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(hook)):
+        return edits
+    names = [argument.arg for argument in hook.args.args if argument.arg not in {"self", "cls"}]
+    if not names or hook.body[-1] is not statement:
+        return []
+    return [*edits, *beside(program, statement, f"return {names[-1]}", "behind")]

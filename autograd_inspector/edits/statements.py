@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator
+from itertools import pairwise
 
 from autograd_inspector.edits.program import Place, Program, end_of, first_place
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.remedy import Again, Hoist, Insert, Move, Remove
+from autograd_inspector.model.remedy import Again, Hoist, Insert, Move, Remove, RunOnce
 
 _COMPOUND = (
     ast.If,
@@ -99,6 +100,27 @@ def hoisted(program: Program, remedy: Hoist) -> list[Edit]:
     ):
         return []
     return _moved(program, one, pair[0], "before")
+
+
+def run_once(program: Program, remedy: RunOnce) -> list[Edit]:
+    """The statement before the outermost loop that it depends on nothing of, with what is around it in that loop."""
+    statement = program.statement(remedy.at)
+    around = [] if statement is None else list(_outwards(program, statement))
+    for loop, inside in reversed([(b, a) for a, b in pairwise(around) if isinstance(b, _LOOPS)]):
+        if not isinstance(inside, (ast.If, ast.Try, ast.Match)) and _needs_nothing_of(loop, inside):
+            return _moved(program, inside, loop, "before")
+    return []
+
+
+def _needs_nothing_of(loop: ast.stmt, inside: ast.stmt) -> bool:
+    """Whether no name that a statement of a loop reads is set by the loop itself or by another statement of it."""
+    own = {id(node) for node in ast.walk(inside)}
+    others = {
+        node.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in own
+    }
+    return others.isdisjoint(_names(inside, ast.Load))
 
 
 def _pair(program: Program, at: Location, to: Location) -> tuple[ast.stmt, ast.stmt] | None:

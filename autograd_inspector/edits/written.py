@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
+from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
+from autograd_inspector.edits.closures import backward_from, bound_now
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -14,32 +16,46 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
-from autograd_inspector.edits.out_of_place import computed_anew, not_in_place
+from autograd_inspector.edits.into_place import own_part_kept, written_into
+from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
-from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated
+from autograd_inspector.edits.settings import set_everywhere
+from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
     Again,
+    BackwardFrom,
+    BindNow,
+    EachItsOwn,
     Hoist,
     Insert,
+    KeepOwnPart,
+    LeaveThere,
     Move,
     NotInPlace,
     Operand,
+    OtherModule,
     OutOfPlace,
     Register,
     Remedies,
     Remove,
     Rename,
+    ReturnNew,
+    RunOnce,
     SetArgument,
+    SetEverywhere,
     StraightThrough,
     Substitute,
+    SwapArguments,
     TakeOff,
     Unblock,
     Undecorate,
+    Unwrap,
     Wrap,
+    WriteInto,
 )
 
 Writer = Callable[[Program, Any], list[Edit]]
@@ -62,6 +78,18 @@ _WRITERS: Mapping[type, Writer] = {
     Hoist: hoisted,
     Undecorate: undecorated,
     Unblock: unblocked,
+    RunOnce: run_once,
+    SetEverywhere: set_everywhere,
+    WriteInto: written_into,
+    BindNow: bound_now,
+    KeepOwnPart: own_part_kept,
+    BackwardFrom: backward_from,
+    Unwrap: unwrapped,
+    SwapArguments: swapped,
+    OtherModule: other_module,
+    LeaveThere: left_there,
+    EachItsOwn: each_its_own,
+    ReturnNew: returned_new,
 }
 
 Programs = Callable[[Location], Program | None]

@@ -32,6 +32,7 @@ class Options(Struct, frozen=True):
     json: str | None = None
     store: str | None = None
     quiet: bool = False
+    try_fixes: bool = False
     torchviz: bool = False
     help: bool = False
 
@@ -97,13 +98,14 @@ def _parser() -> MagicArgumentParser:
     add("--json", type=_file, metavar="FILE", help="also write the report as JSON")
     add("--store", type=_variable, metavar="NAME", help="put the report into this variable")
     add("--quiet", action="store_true", help="display nothing")
+    add("--try-fixes", action="store_true", help="run the cell again, in a copy, with each fix")
     add("--torchviz", action="store_true", help="show torchviz's picture of EXPR")
     add("-h", "--help", action="store_true", help="show this, and run nothing")
     return parser
 
 
 PARSER = _parser()
-_AS_THEY_ARE = ("values", "eager", "fail_on", "html", "json", "store", "quiet", "torchviz", "help")
+_AS_THEY_ARE = ("values", "eager", "fail_on", "html", "json", "store", "quiet", "try_fixes", "torchviz", "help")
 
 
 def parse(line: str) -> Options:
@@ -112,6 +114,8 @@ def parse(line: str) -> Options:
         arguments: dict[str, Any] = vars(PARSER.parse_argstring(line))
     except (UsageError, ValueError) as mistake:
         raise mistaken(spelled(str(mistake), PARSER)) from None
+    if arguments["words"] and arguments["try_fixes"]:
+        raise mistaken(f"--try-fixes belongs on top of the cell that is to run again: %%{MAGIC} --try-fixes")
     return Options(
         words=tuple(arguments["words"]),
         models=tuple(arguments["model"]),

@@ -86,7 +86,10 @@ class Move(Remedy, frozen=True):
 
 
 class SetArgument(Remedy, frozen=True):
-    """Give the call of a function at a place a keyword argument that value; "" leaves the argument out."""
+    """Give the call of a function at a place a keyword argument that value; "" leaves the argument out.
+
+    ``{}`` in the value stands for the one that it has.
+    """
 
     at: Location
     function: str
@@ -116,11 +119,12 @@ class Operand(Remedy, frozen=True):
     """Compute with something else in place of one operand of the expression at a place; ``{}`` is what was there.
 
     "whole": the expression itself. "first" is the receiver of a method, the first argument of a function, or what
-    stands left of an operator; "last" the last positional argument, or what stands right of it.
+    stands left of an operator; "last" the last positional argument, or what stands right of it. "argument" is the
+    first argument, of a method as well.
     """
 
     at: Location
-    which: Literal["whole", "first", "last"]
+    which: Literal["whole", "first", "last", "argument"]
     new: str
 
 
@@ -168,6 +172,93 @@ class Unblock(Remedy, frozen=True):
     ran: tuple[Location, ...] = ()
 
 
+class RunOnce(Remedy, frozen=True):
+    """Run the statement at a place once, before the outermost loop around it, with the loop inside that it is in."""
+
+    at: Location
+
+
+class SetEverywhere(Remedy, frozen=True):
+    """Give a setting another value wherever the file of the place says it: as a keyword argument or in a dict."""
+
+    at: Location
+    name: str
+    old: str
+    new: str
+
+
+class WriteInto(Remedy, frozen=True):
+    """Write what the statement at a place computes from a tensor into that tensor: ``p -= x`` for ``p = p - x``.
+
+    ``recorded``: grad mode is on there, so that the statement needs a no_grad block. ``behind``: a statement about the
+    tensor to put behind it, with ``{}`` for the tensor.
+    """
+
+    at: Location
+    recorded: bool
+    behind: str = ""
+
+
+class BindNow(Remedy, frozen=True):
+    """Let the function that is made at a place keep the values that some variables have there."""
+
+    at: Location
+    names: tuple[str, ...]
+
+
+class KeepOwnPart(Remedy, frozen=True):
+    """Put the tensor that ``all_gather`` is given at a place back into its list, in the place of this rank."""
+
+    at: Location
+
+
+class BackwardFrom(Remedy, frozen=True):
+    """Call ``backward()`` on the loss that the statement at a place computes, right behind it."""
+
+    at: Location
+
+
+class Unwrap(Remedy, frozen=True):
+    """Use what a function is given at a place in place of its result: ``x`` of ``torch.softmax(x, 1)``."""
+
+    at: Location
+    function: str
+
+
+class OtherModule(Remedy, frozen=True):
+    """Make modules of another class wherever the file of the place makes those of one, with the same keywords."""
+
+    at: Location
+    module: str
+    new: str
+
+
+class SwapArguments(Remedy, frozen=True):
+    """Give the call at a place its first two arguments the other way round."""
+
+    at: Location
+
+
+class LeaveThere(Remedy, frozen=True):
+    """Leave out what the statement at a place moves to a device: ``v`` of ``v.to("meta")``."""
+
+    at: Location
+    device: str
+
+
+class EachItsOwn(Remedy, frozen=True):
+    """Fill the list that the call at a place is given with modules of their own: not ``[layer] * 3``."""
+
+    at: Location
+
+
+class ReturnNew(Remedy, frozen=True):
+    """Let the hook that modifies a gradient at a place return a new one."""
+
+    at: Location
+    copied: bool = False
+
+
 Remedies = tuple[
     TakeOff
     | OutOfPlace
@@ -185,7 +276,19 @@ Remedies = tuple[
     | Again
     | Hoist
     | Undecorate
-    | Unblock,
+    | Unblock
+    | RunOnce
+    | SetEverywhere
+    | WriteInto
+    | BindNow
+    | KeepOwnPart
+    | BackwardFrom
+    | Unwrap
+    | SwapArguments
+    | OtherModule
+    | LeaveThere
+    | EachItsOwn
+    | ReturnNew,
     ...,
 ]
 """All of them together are one way to cure a problem."""

@@ -18,7 +18,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Remedies, TakeOff
+from autograd_inspector.model.remedy import KeepOwnPart, Operand, Remedies, TakeOff
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
 
@@ -75,6 +75,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
     """The value itself, where all that lies between is a copy of it; a list of tensors is joined."""
     tensors = analysis.capture.tensors
+    if op.name == "all_gather":
+        yield from ((KeepOwnPart(place),) for place in analysis.user_frames(op.site, "")[:1])
     shapes = {tensors[t].shape for o in (op, *taken) for t in (*o.inputs, *o.outputs)}
     if op.has(Trait.COLLECTIVE) or not all(differentiable(tensors[t].dtype) for t in op.outputs):
         return
@@ -182,4 +184,5 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
+            cures=tuple((Operand(place, "first", "{}.detach()"),) for place in analysis.user_frames(op.site, "")[:1]),
         )

@@ -12,7 +12,7 @@ from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snaps
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Operand, Remedies
+from autograd_inspector.model.remedy import Operand, OutOfPlace, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -92,6 +92,7 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         ),
         (name,),
         ops=(found.stacked.index,),
+        cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(found.changed.site, "")[:1]),
     )
 
 

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ResultDiscarded
+from autograd_inspector.model.remedy import Remedies, WriteInto
 from autograd_inspector.model.wording import agree, summarize_names
 
 _UPDATES = (
@@ -75,7 +76,15 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         ),
         tuple(names),
         ops=tuple(event.at for event in events),
+        cures=tuple(_written(analysis, events[0])),
     )
+
+
+def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:
+    """The new value is written into the parameter."""
+    ops = analysis.capture.ops
+    recorded = event.at >= len(ops) or analysis.capture.regions[ops[event.at].region].kind == "enabled"
+    yield from ((WriteInto(place, recorded),) for place in analysis.user_frames(event.site, "")[:1])
 
 
 def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:

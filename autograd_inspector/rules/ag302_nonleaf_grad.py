@@ -17,7 +17,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
-from autograd_inspector.model.remedy import Insert, Remedies, Substitute
+from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -191,6 +191,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
                 ]
             ),
             tuple(dict.fromkeys(names)),
+            cures=tuple(_leaves(analysis, births)),
         )
 
 
@@ -217,4 +218,20 @@ def _flags(analysis: Analysis) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
+            cures=tuple(_without_history(analysis, op, name)),
         )
+
+
+def _leaves(analysis: Analysis, births: list[Op]) -> Iterator[Remedies]:
+    """Each of them is a leaf with the values that its line computes."""
+    places = [analysis.capture.place(op.site) for op in births]
+    known = dict.fromkeys(place for place in places if place is not None)
+    if known and None not in places:
+        yield tuple(Operand(place, "whole", "{}.detach().requires_grad_()") for place in known)
+
+
+def _without_history(analysis: Analysis, op: Op, name: str) -> Iterator[Remedies]:
+    """What was to be frozen is a tensor without history."""
+    place = analysis.capture.place(op.site)
+    if place is not None and "hook" not in op.name and is_path(name):
+        yield (Operand(place, "whole", f"{name} = {name}.detach()"),)

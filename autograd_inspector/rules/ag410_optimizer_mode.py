@@ -10,7 +10,7 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ModeSwitched, StateLoaded
 from autograd_inspector.model.remedy import Insert, Remedies
@@ -157,7 +157,18 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             ),
             (optimizer.type, "eval()"),
             ops=(op.index,),
+            cures=tuple(_averaged(analysis, optimizer, op, call, later=steps[-1].start > op.index)),
         )
+
+
+def _averaged(
+    analysis: Analysis, optimizer: OptimizerRecord, op: Op, call: ModuleCall | None, *, later: bool
+) -> Iterator[Remedies]:
+    """The averaged weights are in place while the model is looked at, in the function that has the optimizer."""
+    name = variable(analysis, optimizer)
+    for place in analysis.user_frames(op.site if call is None else call.site, ""):
+        back = (Insert(place, f"{name}.train()", "behind"),) if later else ()
+        yield (Insert(place, f"{name}.eval()"), *back)
 
 
 def _looks(analysis: Analysis, op: Op) -> str:

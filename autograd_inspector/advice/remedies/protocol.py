@@ -10,7 +10,9 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.remedy import Hoist, Insert, Move, Remedies, Remove
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.remedy import BackwardFrom, Hoist, Insert, Move, Remedies, Remove
 
 
 def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
@@ -65,6 +67,18 @@ def backward_called(analysis: Analysis, step: Step, loss: str) -> Iterator[Remed
     place = analysis.capture.place(step.site)
     if place is not None and loss.isidentifier():
         yield (Insert(place, f"{loss}.backward()"),)
+
+
+def backward_in_closure(analysis: Analysis, loss: Op | None) -> Iterator[Remedies]:
+    """A backward right behind the loss that a closure computes."""
+    frames = () if loss is None else analysis.user_frames(loss.site, "")
+    yield from ((BackwardFrom(place),) for place in frames[:1])
+
+
+def stepped_after(analysis: Analysis, run: Backward, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """A step right after the backward, in the function that has the optimizer under its name."""
+    call = f"{variable(analysis, optimizer)}.step()"
+    yield from ((Insert(place, call, "behind"),) for place in analysis.user_frames(run.site, ""))
 
 
 def optimizer_name(analysis: Analysis, step: Step) -> str:

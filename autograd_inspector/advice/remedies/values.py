@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Operand, Remedies, StraightThrough
+from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rename, StraightThrough
 
 _GUARDS = {
     "sqrt": ("first", "{}.clamp(min=1e-12)"),
@@ -43,3 +43,18 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     alike = bool(op.inputs) and [tensors[t].shape for t in op.outputs] == [tensors[op.inputs[0]].shape]
     if place is not None and alike:
         yield (StraightThrough(place),)
+
+
+def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """A ReLU whose inputs are all negative gets a slope there as well."""
+    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    if op.name.strip("_") != "relu":
+        return
+    if call is not None and call.type == "ReLU":
+        yield from ((OtherModule(place, "ReLU", "LeakyReLU"),) for place in analysis.user_frames(op.site, ""))
+        return
+    place = analysis.capture.place(op.site)
+    owner, _, _ = ("" if place is None else place.expression).partition(".relu(")
+    new = {"F": "leaky_relu", "torch.nn.functional": "leaky_relu", "torch": "nn.functional.leaky_relu"}.get(owner, "")
+    if place is not None and new:
+        yield (Rename(place, new),)

@@ -21,6 +21,7 @@ from autograd_inspector.capture.session import open_session
 from autograd_inspector.frontends.notebook.header import header_of
 from autograd_inspector.frontends.notebook.outcome import deliver, say
 from autograd_inspector.frontends.notebook.run import Run
+from autograd_inspector.frontends.notebook.trial import CellTrials
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.kernel.cell_ids import ran
 from autograd_inspector.kernel.options import Options, silent
@@ -40,6 +41,7 @@ class Watch:
         """The frame that runs the cell: nothing outside it belongs to the program."""
         self._thread = 0
         self._run: Run | None = None
+        self._trials: CellTrials | None = None
 
     @property
     def raw_cell(self) -> str:
@@ -94,6 +96,7 @@ class Watch:
                 _guarded(self._close, self._run, result)
         finally:
             self._run = self._cell = self.frame = None
+            self._close_trials()
 
     def begin(self, options: Options) -> None:
         """``%autograd_inspect on``: every cell from now on."""
@@ -106,6 +109,8 @@ class Watch:
             self._abandon_run()
 
     def _open(self, options: Options) -> None:
+        if options.try_fixes:
+            self._trials = CellTrials(self.shell, options, self.raw_cell, self.count)
         self._run = Run(self.shell, options, self.frame, held=lambda: self._run is not None, on_error=self._failed)
 
     def _failed(self, error: BaseException) -> None:
@@ -132,7 +137,9 @@ class Watch:
             self.shell.showtraceback((type(failure), failure, None))
 
     def _deliver(self, run: Run, error: BaseException | None) -> Report:
-        report = run.report(error)
+        report, trials = run.report(error), self._trials
+        if trials is not None:
+            report = trials.tried(report)
         options = run.options
         explicit = options is not self.every
         if not explicit and not report.findings and not _did_something(report.capture):
@@ -157,7 +164,13 @@ class Watch:
     def close(self) -> None:
         """Forget the cell and its capture."""
         self._abandon_run()
+        self._close_trials()
         self._cell = self.frame = None
+
+    def _close_trials(self) -> None:
+        trials, self._trials = self._trials, None
+        if trials is not None:
+            trials.close()
 
     def _abandon_run(self) -> None:
         run, self._run = self._run, None

@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies, SetArgument
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -67,4 +68,13 @@ def _integers(analysis: Analysis, op: Op) -> Problem:
         ),
         (name,),
         ops=(op.index,),
+        cures=tuple(_floating(analysis, op, made)),
     )
+
+
+def _floating(analysis: Analysis, op: Op, made: Op | None) -> Iterator[Remedies]:
+    """The tensor is made of floating point numbers."""
+    maker = op if made is None else made
+    place = analysis.capture.place(maker.site)
+    if place is not None:
+        yield (SetArgument(place, maker.name, "dtype", "torch.float32"),)

@@ -83,6 +83,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             ),
             tuple(dict.fromkeys(names)),
             ops=(draw.op.index,),
+            cures=tuple(_cures(analysis, draw.op, drawn=True)),
         )
     for found in flattened(analysis, OpKind.DRAWS):
         yield _zero_derivative(analysis, found)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.naming import is_named, name_of, names_of
+from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
-from autograd_inspector.advice.spelling import method_on
+from autograd_inspector.advice.spelling import is_path, method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
@@ -17,7 +18,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Remedies, Remove, SetArgument
+from autograd_inspector.model.remedy import Insert, Remedies, Remove
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag106_no_trainable_input.bypassed import bypassed
@@ -123,10 +124,7 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
         ),
         tuple(dict.fromkeys(names)),
         ops=tuple(op.index for op in ops[:64]),
-        cures=tuple(
-            (SetArgument(place, "checkpoint", "use_reentrant", "False"),)
-            for place in analysis.user_frames(ops[0].site, "")[:1]
-        ),
+        cures=tuple(not_reentrant(analysis, ops[0])),
     )
 
 
@@ -239,4 +237,14 @@ def _not_asked(analysis: Analysis, tensors: list[int], site: int) -> Problem:
             ]
         ),
         tuple(dict.fromkeys(names)),
+        cures=tuple(_asked_for(analysis, tensors)),
     )
+
+
+def _asked_for(analysis: Analysis, tensors: list[int]) -> Iterator[Remedies]:
+    """The tensor requires grad by the time that something is computed from it."""
+    record = analysis.capture.tensors[tensors[0]] if len(tensors) == 1 else None
+    reader = analysis.lifecycle.first_reader(tensors[0]) if record is not None else None
+    if record is not None and reader is not None and is_path(record.variable) and differentiable(record.dtype):
+        frames = analysis.user_frames(reader.site, "")
+        yield from ((Insert(place, f"{record.variable}.requires_grad_()"),) for place in reversed(frames))

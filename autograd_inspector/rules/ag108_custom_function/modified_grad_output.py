@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import GradientModified
+from autograd_inspector.model.remedy import OutOfPlace
 
 
 def modifying(analysis: Analysis) -> Iterator[Problem]:
@@ -41,6 +42,8 @@ def modifying(analysis: Analysis) -> Iterator[Problem]:
                 ]
             ),
             (name,),
+            cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(site, "")[:1]),
+            safe=True,
         )
 
 

@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import OutOfPlace
 from autograd_inspector.model.tensor import TensorRecord
 
 
@@ -91,4 +92,9 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
         ),
         (name, made),
         ops=(function.index,),
+        cures=tuple(
+            (OutOfPlace(place, copied=copied),)
+            for copied in (False, True)
+            for place in analysis.user_frames(edit.site, "")[:1]
+        ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
-from autograd_inspector.advice.remedies.values import straight_through
+from autograd_inspector.advice.remedies.values import sloped, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
@@ -71,6 +71,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
     alive = {t for t, zero in always.items() if not zero}
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     spoiled |= {run.index for run in capture.backwards if analysis.bad_tensors.intersection(run.roots)}
+    cancelled = _cancelled(analysis)
     leaves_of_op: dict[int, set[int]] = {}
     ranges: dict[int, Range] = {}
     for fault in capture.gradient_faults:
@@ -79,7 +80,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
         op = capture.ops[node.op] if node.op >= 0 else None
         if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
             continue
-        behind = analysis.leaves_below(node) & dead
+        behind = analysis.leaves_below(node) & dead - cancelled.get(run.index, set())
         if behind and not _by_design(analysis, op, alive):
             leaves_of_op.setdefault(op.index, set()).update(behind)
             ranges.update((values.tensor, values) for values in fault.ranges)
@@ -91,6 +92,26 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
         if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, op_and_leaves[1])
     return places, ranges
+
+
+def _cancelled(analysis: Analysis) -> dict[int, set[int]]:
+    """Run -> the leaves that it also comes to by nodes of which none passes back zeros: their parts add up to zero."""
+    capture = analysis.capture
+    stops: dict[int, set[int]] = {}
+    for fault in capture.gradient_faults:
+        stops.setdefault(fault.backward, set()).add(fault.node)
+    found: dict[int, set[int]] = {}
+    for number, nodes in stops.items():
+        run, met = capture.backwards[number], set(nodes)
+        todo = list(run.graph.roots)
+        while todo:
+            index = todo.pop()
+            if index not in met:
+                met.add(index)
+                node = capture.nodes[index]
+                found.setdefault(run.index, set()).update((node.variable,) if node.variable >= 0 else ())
+                todo += [child for child, _ in node.edges]
+    return found
 
 
 def _partly_zero(analysis: Analysis, found: Flat) -> Problem:
@@ -155,7 +176,7 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         ),
         tuple(dict.fromkeys([*names, *([layer, call.type] if call is not None and layer else [])])),
         ops=(op.index,),
-        cures=tuple(straight_through(analysis, op)) if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else (),
+        cures=tuple((straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.protocol import cleared_once
+from autograd_inspector.advice.remedies.protocol import cleared_once, stepped_after
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -115,6 +115,8 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
 def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> Problem:
     lost = members[-1]
     names = [name_of(analysis, t) for t in lost.run.reached if t in idle]
+    optimizers = analysis.capture.placement.optimizers
+    holders = [each for each in optimizers if not idle.isdisjoint(each.held)]
     return Problem(
         "warning",
         f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "
@@ -127,4 +129,5 @@ def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> P
             ]
         ),
         tuple(dict.fromkeys(names)),
+        cures=tuple(cure for each in holders[:1] for cure in stepped_after(analysis, lost.run, each)),
     )

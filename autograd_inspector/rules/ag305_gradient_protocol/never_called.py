@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.advice.naming import names_of
-from autograd_inspector.advice.remedies.protocol import backward_called
+from autograd_inspector.advice.remedies.protocol import backward_called, backward_in_closure
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.analysis.losses_without_backward import losses, read_out, waiting
@@ -68,7 +68,11 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         ),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
-        cures=() if step.computed else tuple(backward_called(analysis, step, _called(analysis, loss))),
+        cures=tuple(
+            backward_in_closure(analysis, loss)
+            if step.computed
+            else backward_called(analysis, step, _called(analysis, loss))
+        ),
     )
 
 

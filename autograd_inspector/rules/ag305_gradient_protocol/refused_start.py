@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import StartRefused
+from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -46,4 +47,11 @@ def _finding(analysis: Analysis, event: StartRefused, tensor: int, *, no_scalar:
         ),
         (name,),
         ops=(made.index,) if made is not None else (),
+        cures=tuple(_averaged(analysis, event)) if no_scalar else (),
     )
+
+
+def _averaged(analysis: Analysis, event: StartRefused) -> Iterator[Remedies]:
+    place = analysis.capture.place(event.site)
+    if place is not None and len(event.tensors) == 1:
+        yield (Operand(place, "first", "{}.mean()"),)

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from autograd_inspector.advice.misplaced_clipping import misplaced_clipping
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import too_early_or_late
-from autograd_inspector.advice.remedies.protocol import brought_forward, cleared_after, cleared_first, in_order
+from autograd_inspector.advice.remedies.protocol import (
+    added_between,
+    brought_forward,
+    cleared_after,
+    cleared_first,
+    in_order,
+)
 from autograd_inspector.advice.scaled_gradients import scaled_gradients
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import cleared_before, renewed
@@ -216,7 +222,9 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
 
 
 def _clearing(analysis: Analysis, step: Step, run: Backward) -> Iterator[Remedies]:
-    if not step.computed:
+    if step.computed and run.start >= step.start:
+        yield from added_between(analysis, clearing_call(analysis, step, step.start), run.site)
+    elif not step.computed:
         yield from (
             cleared_after(analysis, step)
             if _several_serve_one(analysis, step, run)

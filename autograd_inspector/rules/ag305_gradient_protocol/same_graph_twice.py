@@ -12,6 +12,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.remedy import Remedies, Remove
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -63,4 +64,12 @@ def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, 
         ),
         tuple(names),
         ops=(step.op,),
+        cures=tuple(_once(analysis, first, second)),
     )
+
+
+def _once(analysis: Analysis, first: Backward, second: Backward) -> Iterator[Remedies]:
+    """The second of two calls is left out; where both are one line there is nothing to leave out."""
+    places = [analysis.capture.place(run.site) for run in (second, first)]
+    if first.site != second.site:
+        yield from ((Remove(place),) for place in places if place is not None)

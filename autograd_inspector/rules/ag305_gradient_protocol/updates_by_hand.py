@@ -14,9 +14,9 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.remedy import Insert, WriteInto
 from autograd_inspector.model.wording import agree, summarize_names
 
 _ADDING = OpKind.ADDS | OpKind.SUBTRACTS
@@ -90,7 +90,13 @@ def _without_effect(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Pr
             analysis.user_frames(site, "new value computed and dropped here"),
             tuple(names),
             ops=(mine[0].op.index,),
+            cures=() if place is None else ((_into_parameter(analysis, mine, place),),),
         )
+
+
+def _into_parameter(analysis: Analysis, mine: list[Update], place: Location) -> WriteInto:
+    recorded = analysis.capture.regions[mine[0].op.region].kind == "enabled"
+    return WriteInto(place, recorded, "{}.grad = None" if _and_cleared(analysis, mine) else "")
 
 
 def _and_cleared(analysis: Analysis, mine: list[Update]) -> str:

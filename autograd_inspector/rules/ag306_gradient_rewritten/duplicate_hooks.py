@@ -12,6 +12,7 @@ from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.remedy import RunOnce
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -43,6 +44,7 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
                 ]
             ),
             (*dict.fromkeys(names), name),
+            cures=tuple((RunOnce(place),) for place in analysis.user_frames(site, "")),
         )
 
 

@@ -16,6 +16,7 @@ from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Operand
 from autograd_inspector.model.wording import summarize_names
 
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
@@ -54,6 +55,7 @@ def overwritten(analysis: Analysis) -> Iterator[Problem]:
                 ]
             ),
             (*names, holder),
+            cures=tuple((Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),
         )
 
 

@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModuleHookRegistered
+from autograd_inspector.model.remedy import ReturnNew
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import LeafValues
 from autograd_inspector.model.wording import agree, summarize_names
@@ -49,6 +50,10 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 ),
                 tuple(dict.fromkeys([*hooked, op.name])),
                 ops=(op.index,),
+                cures=tuple(
+                    (ReturnNew(place, copied=is_a(op.name, OpKind.IN_PLACE_ONLY)),)
+                    for place in analysis.user_frames(op.site, "")[:1]
+                ),
             )
 
 

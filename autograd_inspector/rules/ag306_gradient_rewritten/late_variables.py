@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.remedy import BindNow
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -62,4 +63,5 @@ def _problem(analysis: Analysis, group: list[TensorHook]) -> Problem:
         f"is given {variables}.",
         dedupe_locations(analysis.user_frames(group[0].site, "hooks registered here")),
         (*dict.fromkeys(names), name, *changed),
+        cures=tuple((BindNow(place, tuple(changed)),) for place in analysis.user_frames(group[0].site, "")[:1]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.losses import of_one_shape
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.paired import Paired, paired
 from autograd_inspector.model.finding import Problem
@@ -35,6 +36,7 @@ def _problem(analysis: Analysis, found: Paired) -> Problem:
         ),
         tuple(dict.fromkeys((column, row))),
         ops=(found.op.index,),
+        cures=tuple(of_one_shape(analysis, found)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.losses import as_expected, prediction_first
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.inputs import EXPECTED, Swapped, WrongInput, swapped, wrong_inputs
 from autograd_inspector.model.finding import Problem
@@ -73,6 +74,7 @@ def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
         ),
         (made.name, loss.name),
         ops=(loss.index,),
+        cures=tuple(as_expected(analysis, found)),
     )
 
 
@@ -104,4 +106,5 @@ def _swapped(analysis: Analysis, found: Swapped) -> Problem:
         ),
         (made.name, loss.name),
         ops=(loss.index,),
+        cures=tuple(prediction_first(analysis, found)),
     )

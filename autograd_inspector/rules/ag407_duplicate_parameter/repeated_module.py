@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.repeated import Repeated, repeated_modules
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import EachItsOwn
 from autograd_inspector.model.wording import join_names
 
 _NAMED = 4
@@ -24,6 +25,7 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
     parameters = [name_of(analysis, tensor) for tensor in found.event.tensors]
     what = f"{join_names(names, _NAMED)} are the same module, with one set of parameters"
     places = analysis.user_frames(found.event.site, f"added to the {found.event.type} several times here")
+    cures = tuple((EachItsOwn(place),) for place in analysis.user_frames(found.event.site, "")[:1])
     if found.calls:
         return Problem(
             "warning",
@@ -32,6 +34,7 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
             "`copy.deepcopy(module)`.",
             places,
             tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
+            cures=cures,
         )
     return Problem(
         "info",
@@ -41,4 +44,5 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
         "nothing needs to change.",
         places,
         tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
+        cures=cures,
     )

@@ -8,6 +8,8 @@ from autograd_inspector.advice.before_load.groups import group_problems
 from autograd_inspector.advice.before_load.names import name_problems, no_optimizer
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.optimizer_snippets import group_added
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program
@@ -15,6 +17,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
+from autograd_inspector.model.remedy import Insert, Move, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag409_state_missing.lost import never_kept
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
@@ -95,6 +98,7 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
             ]
         ),
         tuple(dict.fromkeys(names)),
+        cures=tuple(_thawed_later(analysis, load, optimizer, [c.site for c in thawed])),
     )
 
 
@@ -120,3 +124,18 @@ def _missing(analysis: Analysis, optimizer: OptimizerRecord, names: list[str]) -
         ),
         tuple(dict.fromkeys(names)),
     )
+
+
+def _thawed_later(
+    analysis: Analysis, load: LoadRefused, optimizer: OptimizerRecord, thawed: list[int]
+) -> Iterator[Remedies]:
+    """What was unfrozen is unfrozen once the checkpoint is loaded, and joins the optimizer in a group of its own."""
+    pairs = {site: meeting(analysis, site, load.site) for site in thawed}
+    moves = tuple(Move(*pair) for pair in pairs.values() if pair is not None)
+    if not moves or len(moves) < len(pairs):
+        return
+    tensors = [c.tensor for c in analysis.lifecycle.unfrozen(load.tensors, until=load.at)]
+    group = group_added(analysis, optimizer, tensors)
+    if group:
+        yield (*moves, Insert(moves[0].to, group, "behind"))
+    yield moves

@@ -9,6 +9,7 @@ from autograd_inspector.analysis.modules.equal_samples import EqualSamples, equa
 from autograd_inspector.analysis.modules.untold_dropouts import UntoldDropout, untold_dropouts
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import agree, join_names
 
 _NAMED = 3
@@ -24,7 +25,9 @@ def dropouts(analysis: Analysis) -> Iterator[Problem]:
 
 def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
     name = analysis.capture.display_names.layer(found.call)
+    argument, value = "dropout_p", "{} if self.training else 0.0"
     if "dropout" in found.op.name:
+        argument, value = "training", "self.training"
         why = "the call does not pass `training`, which is True by default"
         fix = (
             "Pass the mode of the module: `training=self.training`, or use an nn.Dropout module. To drop values in eval mode "
@@ -45,6 +48,10 @@ def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
         ),
         (name, found.op.name),
         ops=(found.op.index,),
+        cures=tuple(
+            (SetArgument(place, found.op.name, argument, value),)
+            for place in analysis.user_frames(found.op.site, "")[:1]
+        ),
     )
 
 

@@ -1,0 +1,46 @@
+"""What a loss function is given instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses.inputs import EXPECTED, Swapped, WrongInput
+from autograd_inspector.analysis.losses.paired import Paired
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Operand, Remedies, SwapArguments, Unwrap
+
+
+def as_expected(analysis: Analysis, found: WrongInput) -> Iterator[Remedies]:
+    """The loss function gets what it expects; where only the loss reads a probability, its logits stay."""
+    capture = analysis.capture
+    made, place = capture.place(found.made.site), capture.place(found.loss.site)
+    readers = {reader for tensor in found.made.outputs for reader in capture.readers.get(tensor, ())}
+    if EXPECTED[found.loss.name] != "log-probabilities":
+        if made is not None and readers <= {found.loss.index}:
+            yield (Unwrap(made, found.made.name),)
+        into_logits = "{}.logit()" if "sigmoid" in found.made.name else "{}.log()"
+        if place is not None and found.made.name in {"sigmoid", "softmax"}:
+            yield (Operand(place, "argument", into_logits),)
+    elif place is not None and found.given == "scores":
+        dimensions = len(capture.tensors[found.loss.inputs[0]].shape)
+        yield (Operand(place, "argument", f"{{}}.log_softmax({min(dimensions - 1, 1)})"),)
+    elif place is not None:
+        yield (Operand(place, "argument", "{}.log()"),)
+
+
+def prediction_first(analysis: Analysis, found: Swapped) -> Iterator[Remedies]:
+    """The arguments in their order."""
+    yield from ((SwapArguments(place),) for place in analysis.user_frames(found.loss.site, "")[:1])
+
+
+def of_one_shape(analysis: Analysis, found: Paired) -> Iterator[Remedies]:
+    """The column without its dimension of one."""
+    place = analysis.capture.place(found.op.site)
+    which = _side(found.op, found.column)
+    if place is not None and which is not None:
+        yield (Operand(place, "first" if which == 0 else "last", "{}.squeeze(1)"),)
+
+
+def _side(op: Op, tensor: int) -> int | None:
+    return op.inputs.index(tensor) if tensor in op.inputs and len(op.inputs) == len({*op.inputs}) else None

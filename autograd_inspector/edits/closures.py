@@ -1,0 +1,56 @@
+"""Functions that are called later: a closure that has to call backward(), a hook that has to keep a loop's value."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.statements import beside
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.remedy import BackwardFrom, BindNow
+from autograd_inspector.source.fragments import is_path
+from autograd_inspector.source.index import Function
+
+
+def backward_from(program: Program, remedy: BackwardFrom) -> list[Edit]:
+    """``loss.backward()`` behind ``loss = ...``; what is returned without a name gets one first."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target) if is_path(
+            target
+        ):
+            return beside(program, statement, f"{program.written(target)}.backward()", "behind")
+        case ast.Return(value=ast.expr() as value) if program.begins_its_line(statement):
+            indent = program.indent(statement)
+            return [
+                program.edit(start_of(statement), start_of(value), "loss = "),
+                program.edit(end_of(value), end_of(value), f"\n{indent}loss.backward()\n{indent}return loss"),
+            ]
+    return []
+
+
+def bound_now(program: Program, remedy: BindNow) -> list[Edit]:
+    """``lambda grad, s=s: grad * s``: a default is computed when the function is made."""
+    statement = program.statement(remedy.at)
+    functions = [] if statement is None else [node for node in ast.walk(statement) if isinstance(node, ast.Lambda)]
+    functions = [node for node in functions if set(remedy.names) <= _read(node)]
+    if len(functions) == 1:
+        return _with_defaults(program, functions[0], remedy.names)
+    return []
+
+
+def _with_defaults(program: Program, function: ast.Lambda, names: tuple[str, ...]) -> list[Edit]:
+    arguments = function.args
+    if not arguments.args or arguments.vararg or arguments.kwonlyargs or arguments.kwarg:
+        return []
+    last = arguments.defaults[-1] if arguments.defaults else None
+    end = end_of(last) if last is not None else _end_of_argument(arguments.args[-1])
+    return [program.edit(end, end, "".join(f", {name}={name}" for name in names))]
+
+
+def _end_of_argument(argument: ast.arg) -> tuple[int, int]:
+    return argument.end_lineno or argument.lineno, argument.end_col_offset or 0
+
+
+def _read(function: ast.Lambda | Function) -> set[str]:
+    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}

@@ -1,0 +1,64 @@
+"""A new tensor that was meant for an old one's place -> the old one written; and what a collective leaves out."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from autograd_inspector.edits.out_of_place import OPERATORS
+from autograd_inspector.edits.program import Program, end_of, first_place
+from autograd_inspector.edits.statements import beside
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.remedy import KeepOwnPart, WriteInto
+from autograd_inspector.source.fragments import is_path
+from autograd_inspector.source.writing import written
+
+
+def written_into(program: Program, remedy: WriteInto) -> list[Edit]:
+    """``p -= x`` for ``p = p - x``, ``p.copy_(x)`` for ``p = x``, ``p.clamp_(0)`` for ``p.clamp(0)``."""
+    statement = program.statement(remedy.at)
+    if statement is None or not (program.begins_its_line(statement) and program.ends_its_line(statement)):
+        return []
+    target, text = _in_place(program, statement)
+    if target is None:
+        return []
+    indent = program.indent(statement)
+    recorded = remedy.recorded and not (isinstance(target, ast.Attribute) and target.attr == "data")
+    lines = [f"{indent}with torch.no_grad():", textwrap.indent(text, f"{indent}    ")] if recorded else [indent + text]
+    if remedy.behind:
+        lines.append(indent + remedy.behind.format(program.written(target)))
+    begin, end = (first_place(statement)[0], 0), end_of(statement)
+    return [program.edit(begin, end, "\n".join(lines))]
+
+
+def _in_place(program: Program, statement: ast.stmt) -> tuple[ast.expr | None, str]:
+    """(what is written, the statement that does it); a value of several lines is none."""
+    if (statement.end_lineno or statement.lineno) > statement.lineno:
+        return None, ""
+    match statement:
+        case ast.Assign(targets=[target], value=ast.BinOp(left=left, op=op, right=right)) if (
+            is_path(target) and written(left) == written(target) and type(op) in OPERATORS
+        ):
+            return target, f"{program.written(target)} {OPERATORS[type(op)]}= {program.written(right)}"
+        case ast.Assign(targets=[target], value=value) if is_path(target):
+            return target, f"{program.written(target)}.copy_({program.written(value)})"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=name) as method)) if is_path(owner):
+            if name.endswith("_"):
+                return None, ""
+            whole = program.written(statement)
+            place = len(program.written(method))
+            return owner, f"{whole[:place]}_{whole[place:]}"
+    return None, ""
+
+
+def own_part_kept(program: Program, remedy: KeepOwnPart) -> list[Edit]:
+    """``parts[dist.get_rank()] = x`` behind ``dist.all_gather(parts, x)``."""
+    call, statement = program.expression(remedy.at), program.statement(remedy.at)
+    match call:
+        case ast.Call(func=ast.Attribute(value=home, attr="all_gather"), args=[parts, own, *_]) if is_path(parts):
+            rank = f"{program.written(home)}.get_rank()"
+        case _:
+            return []
+    if statement is None or not isinstance(statement, ast.Expr):
+        return []
+    return beside(program, statement, f"{program.written(parts)}[{rank}] = {program.written(own)}", "behind")

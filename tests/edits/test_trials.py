@@ -1,0 +1,151 @@
+"""`inspection.try_fixes()`: a program runs again, with the edits of its findings, in a copy of the process."""
+
+import linecache
+import os
+import textwrap
+
+import pytest
+import torch
+
+from autograd_inspector import inspect
+from autograd_inspector.api.new_code import put_in
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+def program(tmp_path, text, name="train.py"):
+    """The names of a module, and the file that it is in."""
+    path = tmp_path / name
+    path.write_text(HEAD + textwrap.dedent(text), encoding="utf-8")
+    linecache.checkcache(str(path))
+    names = {"__name__": "train", "runs": []}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True), names)
+    return names, path
+
+
+def verdicts(names):
+    torch.manual_seed(0)
+    with inspect() as inspection:
+        names["train"]()
+    report = inspection.try_fixes(names["train"])
+    assert inspection.report is report
+    return {finding.rule: finding.verified for finding in report.findings if finding.severity != "info"}
+
+
+CUT = """
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+
+def train():
+    runs.append(1)
+    opt.zero_grad()
+    head(enc(torch.ones(4, 3)).detach()).pow(2).mean().backward()
+    opt.step()
+"""
+
+
+def test_an_edit_that_cures_is_marked(tmp_path):
+    """The program here ran once, and its functions are as they were."""
+    names, _ = program(tmp_path, CUT)
+    before = names["train"].__code__
+    assert verdicts(names) == {"AG101": "cured"}
+    assert names["runs"] == [1]
+    assert names["train"].__code__ is before
+    assert names["enc"].weight.grad is None
+
+
+def test_an_edit_that_does_not_cure_is_marked(tmp_path):
+    """The copy still tells the finding: what runs there is not what is edited."""
+    names, _ = program(tmp_path, CUT)
+    with inspect() as inspection:
+        names["train"]()
+    report = inspection.try_fixes(lambda: cut_again(names["enc"]))
+    assert [f.verified for f in report.findings] == ["not cured"]
+
+
+def cut_again(layer):
+    """The same fault elsewhere."""
+    head = torch.nn.Linear(3, 1)
+    opt = torch.optim.SGD([*layer.parameters(), *head.parameters()], lr=0.1)
+    opt.zero_grad()
+    head(layer(torch.ones(4, 3)).detach()).pow(2).mean().backward()
+    opt.step()
+
+
+def test_edits_that_need_each_other_are_marked_together(tmp_path):
+    """One edit alone only brings the other fault to light."""
+    names, _ = program(
+        tmp_path,
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+
+        def train():
+            a = torch.sigmoid(net[0](torch.ones(4, 3)))
+            b = torch.sigmoid(net[0](torch.ones(4, 3)))
+            loss = net[1](a).pow(2).mean() + net[1](b).pow(2).mean()
+            a.mul_(2)
+            b.mul_(2)
+            loss.backward()
+        """,
+    )
+    with inspect() as inspection, pytest.raises(RuntimeError):
+        names["train"]()
+    report = inspection.try_fixes(names["train"])
+    assert {f.verified for f in report.findings if f.edits} == {"cured"}
+
+
+def test_what_only_the_module_runs_is_no_trial(tmp_path):
+    """A module's own text has run: its edit cannot be tried by calling a function."""
+    names, _ = program(
+        tmp_path,
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid(), nn.ReLU(inplace=True))
+
+        def train():
+            net(torch.ones(4, 3)).sum().backward()
+        """,
+    )
+    with inspect() as inspection, pytest.raises(RuntimeError):
+        names["train"]()
+    assert [f.verified for f in inspection.try_fixes(names["train"]).findings] == ["not cured"]
+
+
+def test_a_program_that_never_ends_is_stopped(tmp_path):
+    """A trial has a limit."""
+    names, _ = program(tmp_path, CUT)
+    with inspect() as inspection:
+        names["train"]()
+    report = inspection.try_fixes(lambda: [None for _ in iter(int, 1)], limit=1.0)
+    assert [f.verified for f in report.findings] == ["not cured"]
+
+
+def test_a_copy_that_cannot_run_it_is_refused(tmp_path, monkeypatch):
+    """It is said why."""
+    names, _ = program(tmp_path, CUT)
+    with inspect() as inspection:
+        names["train"]()
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(RuntimeError, match="cannot fork"):
+        inspection.try_fixes(names["train"])
+
+
+def test_methods_and_closures_get_their_new_code(tmp_path):
+    """Functions that are there already run the new text; a change of a class's own text is none of theirs."""
+    text = """
+    class Net:
+        scale = 1
+        def forward(self):
+            return 1
+    def make():
+        k = 2
+        def inner():
+            return k
+        return inner
+    inner = make()
+    """
+    names, path = program(tmp_path, text)
+    before = path.read_text()
+    assert put_in(str(path), before, before.replace("return 1", "return 10").replace("return k", "return k + 1"))
+    assert names["Net"]().forward() == 10
+    assert names["inner"]() == 3
+    assert not put_in(str(path), before, before.replace("scale = 1", "scale = 'x'"))
