@@ -28,10 +28,10 @@ class Watcher(Protocol):
 class Graph:
     """A graph that was compiled. ``plain``: what the backend made of it is the graph itself, run by Python.
 
-    ``plan`` is None where the graph could not be read.
+    ``plan`` has no steps where the graph could not be read.
     """
 
-    def __init__(self, plan: Plan | None, run: Run, *, plain: bool) -> None:
+    def __init__(self, plan: Plan, run: Run, *, plain: bool) -> None:
         self.plan = plan
         self.run = run
         self.plain = plain
@@ -91,7 +91,7 @@ def _observable(output: Any, plan: Plan | None, gm: Any, compiled: Run) -> Run:
     if plain:  # The backend may have rewritten it; and only now its code is written.
         compiled = _written_out(gm)
         plan = _planned(output, gm) or plan
-    graph = Graph(plan, compiled, plain=plain)
+    graph = Graph(plan or Plan((), output.root_tx.f_code, {}), compiled, plain=plain)
 
     def run_graph(*args: Any) -> Any:
         for watcher in _WATCHER:

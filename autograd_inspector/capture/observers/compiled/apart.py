@@ -29,5 +29,5 @@ def apart(recorder: Recorder) -> Iterator[None]:
             yield
     finally:
         hooks = [each for each in reversed(taken) if each is not None]
-        steps = [*(partial(push_saved_hooks, *pair) for pair in hooks), taken.clear]
+        steps: list[Callable[[], Any]] = [*(partial(push_saved_hooks, *pair) for pair in hooks), taken.clear]
         arrange(function_modes(), modes, *steps)

@@ -19,7 +19,7 @@ def counting(plan: Plan) -> AbstractContextManager[Any]:
     """A context in which all ops of a plan move version counters as they do with data."""
     steps = (step for step in plan.steps if step.kind == CALL)
     if any(str(getattr(step.target, "__name__", "")).startswith(_FOREACH) for step in steps):
-        return _Counting()
+        return _Counting()  # type: ignore[no-untyped-call]
     return nullcontext()
 
 

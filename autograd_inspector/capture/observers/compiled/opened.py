@@ -125,7 +125,7 @@ class Opener:
 
     def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         recording = self.recorder.recording
-        if graph.plan is None or not self.calls or not recording.here() or recording.traits & _BACKWARD:
+        if not graph.plan.steps or not self.calls or not recording.here() or recording.traits & _BACKWARD:
             return graph.run(*args)
         frame = _captured(graph, sys._getframe(1))
         optimizer = self.recorder.guard.run(stepped_by, graph.plan, frame)
