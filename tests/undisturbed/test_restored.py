@@ -50,7 +50,7 @@ def state_of_torch():
     functions = (
         nn.Module._call_impl,
         nn.Module._apply,
-        torch.autograd.Function.apply.__func__,
+        getattr(torch.autograd.Function.apply, "__func__", torch.autograd.Function.apply),
         torch.autograd.function.BackwardCFunction.apply,
         torch.autograd.graph._engine_run_backward,
     )
