@@ -24,7 +24,7 @@ UNSEEN = {
 def from_scratch():
     """Each program compiles anew, with Dynamo's own settings."""
     torch._dynamo.reset()
-    with torch._dynamo.config.patch():
+    with torch._dynamo.config.patch(trace_numpy=True, compiled_autograd=False):  # Programs set these.
         yield
     torch._dynamo.reset()
 

@@ -10,6 +10,8 @@ import torch
 from autograd_inspector.capture.torch_private.compiled import numpy_calls
 
 LEAVES, OUTSIDE, RETURNS = "leaves", "outside", "returns"
+NUMBER = " as a number"
+"""Behind a role: where there are data, the number itself shows what becomes of it."""
 _RETURNING = (torch.as_tensor, torch.tensor, torch.from_numpy)
 _NUMBERS = frozenset({"item", "tolist"})
 
@@ -20,16 +22,21 @@ def roles_of(nodes: Iterable[Any]) -> dict[Any, str]:
     roles: dict[Any, str] = {}
     for node in nodes:
         if node.op == "call_method" and _taken_out(node, kinds):
-            roles[node] = LEAVES
+            roles[node] = LEAVES + NUMBER * (node.target in _NUMBERS)
         elif node.op == "call_function" and isinstance(node.target, kinds):
             roles[node] = OUTSIDE
         elif node.op == "call_function" and any(each in roles for each in node.all_input_nodes):
-            sources = {roles.get(each) for each in node.all_input_nodes}
+            sources = [roles.get(each, "") for each in node.all_input_nodes]
+            number = NUMBER * any(each.endswith(NUMBER) for each in sources)
             if node.target in _RETURNING:
-                roles[node] = RETURNS
-            elif sources <= {LEAVES, OUTSIDE} and not isinstance(node.meta.get("example_value"), torch.Tensor):
-                roles[node] = OUTSIDE  # Python's own operators, on numbers.
+                roles[node] = RETURNS + number
+            elif all(each.startswith((LEAVES, OUTSIDE)) for each in sources) and not _is_tensor(node):
+                roles[node] = OUTSIDE + number  # Python's own operators, on numbers.
     return roles
+
+
+def _is_tensor(node: Any) -> bool:
+    return isinstance(node.meta.get("example_value"), torch.Tensor)
 
 
 def _taken_out(node: Any, kinds: tuple[type, ...]) -> bool:

@@ -10,7 +10,15 @@ from typing import Any
 
 import torch
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, Place, find, looked_up, private, spare
+from autograd_inspector.capture.torch_private.resolving import (
+    MISSING,
+    Place,
+    attribute,
+    find,
+    looked_up,
+    private,
+    spare,
+)
 
 _OWN = "every torch call is recorded by a torch-function mode, which leaves the program's own where they are"
 _UNSEEN = "the program's own modes and tensor subclasses do not see what the inspector reads"
@@ -145,3 +153,14 @@ _kernel_of = private(
 def moves_no_counter(op: str) -> bool:
     """Whether an op that writes has no kernel that moves version counters, so that the op itself has to."""
     return not _kernel_of(op, "ADInplaceOrView")
+
+
+_MOVED = "version counters in a compiled graph that is run again move as they do with data"
+DispatchMode = private("torch.utils._python_dispatch:TorchDispatchMode", _MOVED, instead=nullcontext)
+_schema = attribute("torch._ops:OpOverload.__init__._schema", _MOVED)
+
+
+def written_arguments(op: Any) -> tuple[str, list[bool]]:
+    """The name of a dispatched op, and which of its arguments it writes."""
+    schema = _schema(op)
+    return ("", []) if schema is None else (schema.name, [each.is_write for each in schema.arguments])

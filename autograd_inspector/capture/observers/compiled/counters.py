@@ -6,11 +6,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from torch.autograd.graph import increment_version
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograd_inspector.capture.compiled.plan import CALL, Plan
 from autograd_inspector.capture.observers.calls.ops import gather
-from autograd_inspector.capture.torch_private.modes import moves_no_counter
+from autograd_inspector.capture.torch_private.modes import DispatchMode, moves_no_counter, written_arguments
 
 _FOREACH = "_foreach_"
 
@@ -19,11 +18,11 @@ def counting(plan: Plan) -> AbstractContextManager[Any]:
     """A context in which all ops of a plan move version counters as they do with data."""
     steps = (step for step in plan.steps if step.kind == CALL)
     if any(str(getattr(step.target, "__name__", "")).startswith(_FOREACH) for step in steps):
-        return _Counting()  # type: ignore[no-untyped-call]
+        return _Counting()
     return nullcontext()
 
 
-class _Counting(TorchDispatchMode):
+class _Counting(DispatchMode):  # type: ignore[misc]
     """Moves the counters of what ``torch._foreach_add_()`` and its like write."""
 
     def __torch_dispatch__(
@@ -31,12 +30,10 @@ class _Counting(TorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        schema = func._schema
-        if schema.is_mutable and _FOREACH in schema.name and moves_no_counter(func.name()):
-            for each, declared in zip(args, schema.arguments, strict=False):
-                written: list[Any] = []
-                if declared.is_write:
-                    gather((each,), written)
-                for tensor in written:
-                    increment_version(tensor)
+        name, writes = written_arguments(func)
+        if _FOREACH in name and any(writes) and moves_no_counter(func.name()):
+            written: list[Any] = []
+            gather([each for each, is_written in zip(args, writes, strict=False) if is_written], written)
+            for tensor in written:
+                increment_version(tensor)
         return result

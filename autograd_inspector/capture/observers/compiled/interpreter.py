@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 
 from autograd_inspector.capture.compiled.code_places import Frame
+from autograd_inspector.capture.compiled.leaving import NUMBER
 from autograd_inspector.capture.compiled.module_sources import value_of, written
 from autograd_inspector.capture.compiled.plan import (
     ATTRIBUTE,
@@ -108,7 +109,7 @@ class Interpreter:
                 self._enter(step)
                 with stacks.standing_in(sites[number], outer if step.bodies else None):
                     before = len(self._recording.ops)
-                    if step.role:
+                    if step.role and (self.shadow is not None or not step.role.endswith(NUMBER)):
                         make = partial(self._made, plan, step, results)
                         results[number] = outside.make(number, step, resolved(step.args, results), make)
                     else:

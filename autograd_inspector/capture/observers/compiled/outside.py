@@ -29,11 +29,11 @@ class Outside:
         recording = self._recording
         with DisableTorchFunction():
             result = make()
-            if step.role == LEAVES:
+            if step.role.startswith(LEAVES):
                 self._left[number] = self._leave(step, args)
                 return result
             source = self._source(step)
-            if step.role != RETURNS:
+            if not step.role.startswith(RETURNS):
                 if source >= 0:
                     self._left[number] = source
                 return result
