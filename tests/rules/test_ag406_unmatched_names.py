@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import inspected, line_of, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -38,8 +38,12 @@ def test_name_that_no_parameter_has():
                 p.requires_grad_(False)
         stepped(net)
 
-    diagnosed(unmatched, "AG406", "# test", "encoder", "0.weight", severity="warning")
-    calm(matched)
+    report = inspected(unmatched)
+    (finding,) = [each for each in report.findings if each.rule == "AG406"]
+    assert finding.severity == "info", "the text alone says what the loop is for"
+    assert finding.locations[0].lineno == line_of(unmatched, "# test")
+    assert {"encoder", "0.weight"} <= {word for name in finding.subjects for word in (name, name.partition(".")[2])}
+    calm(unmatched, matched)
 
 
 def test_loops_of_which_it_is_not_known():

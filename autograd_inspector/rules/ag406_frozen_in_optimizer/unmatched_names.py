@@ -25,8 +25,8 @@ def nothing_frozen(analysis: Analysis) -> Iterator[Problem]:
     for event in events if moved else ():
         names = [name_of(analysis, tensor) for tensor in moved]
         yield Problem(
-            "warning",
-            f"no name of a parameter passes the test `{event.test}`: nothing is frozen, and step() updates "
+            "info",  # The program may skip it by intention: only its text says what the loop is for.
+            f"the test `{event.test}` likely matches no name of a parameter: nothing is frozen, and step() updates "
             f"{counted(len(moved), 'parameter')} ({summarize_names(names)})",
             "Use names that named_parameters() yields, such as "
             f"{', '.join(repr(name.partition('.')[2] or name) for name in names[:2])}, and check what is left: "

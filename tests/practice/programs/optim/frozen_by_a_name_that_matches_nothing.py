@@ -35,5 +35,8 @@ def verify(out):
 
 
 TRUTH = Truth(
-    fault="the name test matches no parameter", repair=('if name.startswith("encoder"):',), names=("backbone",)
+    fault="the name test matches no parameter",
+    minor=True,
+    repair=('if name.startswith("encoder"):',),
+    names=("backbone",),
 )
