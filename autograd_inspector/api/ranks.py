@@ -66,7 +66,7 @@ class RanksReport(Struct, frozen=True):
         """Everything as one static HTML page, also written to ``path``."""
         from autograd_inspector.views.html.ranks import ranks_html
 
-        page = ranks_html(self.placement, self.findings, self.notes, self.lanes)
+        page = ranks_html(self.placement, self.findings, self.notes, self.lanes, self.vitals)
         if path is not None:
             write_whole(Path(path), page)
         return page

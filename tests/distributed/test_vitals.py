@@ -77,7 +77,7 @@ def test_gather_puts_parts_together(tmp_path):
     body = """
     merged = report.gather()
     tell([merged.to_json(), wholes, [list(m.mean.values) for m in report.vitals.modules],
-          [list(m.deviation.values) for m in report.vitals.modules], merged.to_text()])
+          [list(m.deviation.values) for m in report.vitals.modules], merged.to_text(), merged.to_html()])
     """
     told = run_ranks(tmp_path, 2, SHARDED + dedent(body))
     assert told[0][0] == told[1][0]
@@ -100,6 +100,9 @@ def test_gather_puts_parts_together(tmp_path):
     assert vitals.whole.memory.parameters[0] == sum(memory.parameters[0] for memory in vitals.memory)
     assert {record["rank"] for record in vitals.records("memory")} == {0, 1}
     assert "vitals: steps 1 to 2" in told[0][4]
+    page = told[0][5]
+    assert "<h2>Vitals</h2>" in page
+    assert page.count("peak memory: ") == told[0][4].count("peak memory: ") == 1
     assert "peak memory: " in told[0][4]
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from autograd_inspector.model.ranked_vitals import RankedVitals
 from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement, ranks_text
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.html.finding import finding_section
 from autograd_inspector.views.html.report import page_of
 from autograd_inspector.views.html.style import sheet
+from autograd_inspector.views.html.vitals import vitals_part
 from autograd_inspector.views.markup import Markup, element, prose
-from autograd_inspector.views.summaries.ranks import common_marks, differences, headline, ranked_table, sums
+from autograd_inspector.views.summaries.ranks import common_marks, differences, headline, peak_lines, ranked_table, sums
 
 _ROWS = 400
 _COLUMNS = 64
@@ -20,12 +22,16 @@ _OPEN = 6
 
 
 def ranks_html(
-    placement: RankedPlacement, findings: Sequence[RankedFinding], notes: Sequence[str], lanes: Sequence[Lane]
+    placement: RankedPlacement,
+    findings: Sequence[RankedFinding],
+    notes: Sequence[str],
+    lanes: Sequence[Lane],
+    vitals: RankedVitals,
 ) -> str:
-    """Findings with the ranks that have them, a lane and a column for each rank, where ranks differ, notes."""
+    """Findings with the ranks that have them, a lane and a column for each rank, where ranks differ, vitals, notes."""
     title = headline(placement, findings)
     body = [element("h1", "autograd inspector"), element("p", title, class_="ags-quiet"), *_found(findings)]
-    return page_of(title, *body, *_lanes(lanes), *_table(placement), *_notes(notes))
+    return page_of(title, *body, *_lanes(lanes), *_table(placement), *_vitals(vitals), *_notes(notes))
 
 
 def ranks_output(
@@ -99,6 +105,10 @@ def _table(placement: RankedPlacement) -> list[Markup]:
         element("div", element("table", head, *lines), class_="placement"),
         *([element("ul", *difference_items, class_="marks")] if difference_items else []),
     ]
+
+
+def _vitals(vitals: RankedVitals) -> list[Markup]:
+    return vitals_part(vitals.whole, more=peak_lines(vitals))
 
 
 def _notes(notes: Sequence[str]) -> list[Markup]:

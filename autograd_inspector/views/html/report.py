@@ -11,11 +11,13 @@ from autograd_inspector.views.html.finding import anchors_of, finding_section, p
 from autograd_inspector.views.html.raised import raised_section
 from autograd_inspector.views.html.steps import steps_section
 from autograd_inspector.views.html.style import sheet
+from autograd_inspector.views.html.vitals import vitals_part
 from autograd_inspector.views.markup import Markup, element, prose, together
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.summaries.sums import sums_of
 from autograd_inspector.views.summaries.table import table_of
+from autograd_inspector.views.summaries.telling import SAVINGS, saved_by
 from autograd_inspector.views.summaries.tree import Branch, branches
 from autograd_inspector.views.summary import graph_line, headline
 
@@ -34,6 +36,7 @@ def to_html(report: ReportData) -> str:
         *steps_section(report),
         *_placement(report),
         *_history(report),
+        *vitals_part(report.vitals, report.capture.models, map(saved_by, report.checkpoint_savings[:SAVINGS])),
         *_notes(report),
     )
 

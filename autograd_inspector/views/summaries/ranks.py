@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from autograd_inspector.model.finding import SEVERITIES
+from autograd_inspector.model.ranked_vitals import RankedVitals
 from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement, RankedRow, Share, ranks_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.model.wording import counted, join_names
@@ -155,3 +156,16 @@ def _column(placement: RankedPlacement, numbers: list[int]) -> str:
     text = ranks_text(tuple(placement.ranks[number] for number in numbers))
     each = ", each" if len(numbers) > 1 else ""
     return f"{text}{each} ({device})" if device else f"{text}{each}"
+
+
+def peak_lines(vitals: RankedVitals) -> Iterator[str]:
+    """The most memory that was alive on a rank, and the least where ranks differ."""
+    peaks = vitals.peaks()
+    if not peaks:
+        return
+    least, most = min(peaks, key=lambda rank: peaks[rank]), max(peaks, key=lambda rank: peaks[rank])
+    if peaks[least] < peaks[most]:
+        low = f"{size(peaks[least])} on {ranks_text((least,))}"
+        yield f"peak memory: {size(peaks[most])} on {ranks_text((most,))}, {low}"
+    else:
+        yield f"peak memory: {size(peaks[most])} per rank"

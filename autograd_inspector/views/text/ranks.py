@@ -11,13 +11,13 @@ from autograd_inspector.model.ranked_vitals import RankedVitals
 from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
 from autograd_inspector.model.ranks import ranks_text as of_ranks
 from autograd_inspector.model.wording import counted
-from autograd_inspector.views.display_text import shown, size
-from autograd_inspector.views.summaries.ranks import differences, headline, lane_lines, ranked_table, sums
+from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.summaries.ranks import differences, headline, lane_lines, peak_lines, ranked_table, sums
 from autograd_inspector.views.text.findings import FINDINGS, finding_block, more_findings
 from autograd_inspector.views.text.grid import Grid
 from autograd_inspector.views.text.hanging import Hanging
 from autograd_inspector.views.text.report import rendered
-from autograd_inspector.views.text.vitals import telling_rows
+from autograd_inspector.views.text.vitals import vitals_rows
 
 _ROWS = 40
 _COLUMNS = 8
@@ -82,15 +82,8 @@ def _table(placement: RankedPlacement) -> Iterator[RenderableType]:
 
 
 def _vitals(vitals: RankedVitals) -> Iterator[RenderableType]:
-    yield from telling_rows(vitals.whole, more="report.vitals.to_dataframe()")
-    peaks = vitals.peaks()
-    if peaks:
-        least, most = min(peaks, key=lambda rank: peaks[rank]), max(peaks, key=lambda rank: peaks[rank])
-        text = f"peak memory: {size(peaks[most])} on {of_ranks((most,))}"
-        text += f", {size(peaks[least])} on {of_ranks((least,))}" if peaks[least] < peaks[most] else ""
-        yield Text(
-            text if len(peaks) > 1 and peaks[least] < peaks[most] else f"peak memory: {size(peaks[most])} a rank"
-        )
+    yield from vitals_rows(vitals.whole)
+    yield from (Text(line) for line in peak_lines(vitals))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[RenderableType]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autograd_inspector.model.steps_history import Runs
 from autograd_inspector.views.summaries.steps import extremes
+from autograd_inspector.views.summaries.telling import LEVELS
 
-LEVELS = "▁▂▃▄▅▆▇█"
 LONGEST = 40
 """Columns."""
 
