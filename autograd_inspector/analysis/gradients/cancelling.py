@@ -20,7 +20,7 @@ from autograd_inspector.model.op import Op, Trait
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 _REVERSED = frozenset({"rsub", "__rsub__"})
 _NOISE = frozenset({"randn", "randn_like", "rand", "rand_like"})
-_MOST = 32
+_MOST = 6
 """Of a sum of more terms nothing is said."""
 _DEEPEST = 48
 """So many ops back two computations are compared."""

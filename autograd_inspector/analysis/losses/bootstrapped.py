@@ -17,6 +17,8 @@ from autograd_inspector.model.op import Op, Trait
 
 _COMPARING = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
+_MOST = 32
+"""Ops between a target and the network that it was computed with."""
 
 
 class Bootstrapped(Struct, frozen=True):
@@ -77,7 +79,7 @@ def _discounted(analysis: Analysis, tensor: int, before: Op) -> tuple[Op, Op] | 
     todo: list[tuple[int, int, Op | None, bool]] = [(tensor, before.index, None, False)]
     """(tensor, before which op, what added data to it, whether it is multiplied within that)."""
     seen: set[tuple[int, bool, bool]] = set()
-    while todo:
+    while todo and len(seen) < _MOST:
         each, limit, added, scaled = todo.pop()
         if (each, added is not None, scaled) in seen:
             continue

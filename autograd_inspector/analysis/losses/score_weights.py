@@ -50,24 +50,29 @@ def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[Scor
         return
     told: set[object] = set()
     stepped: dict[int, frozenset[int]] | None = None
-    for run in analysis.timeline.backwards.all:
-        for index in sorted({node.op for node in analysis.nodes_of(run) if node.op >= 0}):
-            op = capture.ops[index]
-            if not is_a(op.name, OpKind.MULTIPLIES) or op.has(Trait.BACKWARD) or len(op.inputs) != 2:
-                continue
-            if not all(capture.tensors[tensor].requires_grad for tensor in op.inputs):
-                continue
-            line = line_of(analysis, op.site)
-            for score, weight in (op.inputs, op.inputs[::-1]) if line not in told else ():
-                scoring = set(leaves.of(score, index))
-                others = set(leaves.of(weight, index)) - scoring
-                if others and scoring and _is_score(analysis, score, index, scoring):
-                    if stepped is None:
-                        stepped = _stepped(analysis, sources)
-                    used = others & stepped.get(run.index, frozenset())
-                    if used:
-                        told.add(line)
-                        yield ScoreWeight(op, weight, tuple(sorted(used)))
+    for index in sorted({node.op for node in capture.nodes if node.op >= 0}):
+        op = capture.ops[index]
+        if not is_a(op.name, OpKind.MULTIPLIES) or op.has(Trait.BACKWARD) or len(op.inputs) != 2:
+            continue
+        if not all(capture.tensors[tensor].requires_grad for tensor in op.inputs):
+            continue
+        line = line_of(analysis, op.site)
+        for score, weight in (op.inputs, op.inputs[::-1]) if line not in told else ():
+            scoring = set(leaves.of(score, index))
+            others = set(leaves.of(weight, index)) - scoring
+            if others and scoring and _is_score(analysis, score, index, scoring):
+                if stepped is None:
+                    stepped = _stepped(analysis, sources)
+                used = others & _used(analysis, stepped, index)
+                if used:
+                    told.add(line)
+                    yield ScoreWeight(op, weight, tuple(sorted(used)))
+
+
+def _used(analysis: Analysis, stepped: dict[int, frozenset[int]], index: int) -> frozenset[int]:
+    """The parameters that steps used gradients for of the runs through an op."""
+    runs = (run for run in analysis.timeline.backwards.all if any(node.op == index for node in analysis.nodes_of(run)))
+    return frozenset[int]().union(*(stepped.get(run.index, frozenset()) for run in runs))
 
 
 def _stepped(analysis: Analysis, sources: GradientSources) -> dict[int, frozenset[int]]:

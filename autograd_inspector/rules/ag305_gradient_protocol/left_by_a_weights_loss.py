@@ -53,14 +53,18 @@ def left_by_a_weights_loss(analysis: Analysis, sources: GradientSources) -> Iter
 
 def _weighed(analysis: Analysis, sources: GradientSources, step: Step, consumed: Consumed) -> Iterator[Weighed]:
     held = {parameter.tensor for parameter in step.parameters}
-    for foreign in consumed.contributions if len(consumed.contributions) > 1 else ():
-        own = [each for each in consumed.contributions if each.run.site != foreign.run.site]
-        for other in _next_of_each(analysis, foreign.end, step.optimizer) if own else ():
+    sites = {each.run.site for each in consumed.contributions}
+    for foreign in consumed.contributions if len(sites) > 1 else ():
+        for other in _next_of_each(analysis, foreign.end, step.optimizer):
             weights = _weights(analysis, other, foreign)
             if (
                 weights
                 and held.isdisjoint(weights)
-                and all(weights.isdisjoint(each.run.reached) for each in own)
+                and all(
+                    weights.isdisjoint(each.run.reached)
+                    for each in consumed.contributions
+                    if each.run.site != foreign.run.site
+                )
                 and _used(sources, other, foreign, weights)
             ):
                 product = _product(analysis, foreign, weights, consumed.tensor)
