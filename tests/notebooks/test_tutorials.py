@@ -112,7 +112,7 @@ def test_exercises_have_hidden_solutions_that_show_they_are_right(path):
 def test_the_site_lists_it(path):
     """The site's list of tutorials links to it, and shows it in its contents."""
     listed = (ROOT / "notebooks" / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
-    assert f"({path.name})" in listed
+    assert f"(../../{path.name})" in listed
     assert re.search(rf"^{path.stem}$", listed, re.MULTILINE)
 
 

@@ -37,6 +37,7 @@ _OF_EVENTS = {
     "tensor": "tensor",
     "tensors": "tensors",
     "returned": "tensors",
+    "results": "tensors",
     "ignored": "tensors",
     "pairs": "sets of tensors",
     "optimizer": "optimizer",
