@@ -40,6 +40,8 @@ class OpKind(Flag):
     STACKS = auto()
     ADDS = auto()
     SUBTRACTS = auto()
+    REVERSED = auto()
+    """Subtracts its first operand from its second."""
     MULTIPLIES = auto()
     MATRIX_MULTIPLIES = auto()
     DIVIDES = auto()
@@ -69,8 +71,14 @@ class OpKind(Flag):
     """Draws from a distribution that has no ``rsample()``, or belongs to such a draw."""
     PIECEWISE_CONSTANT = auto()
     """Its derivative is zero wherever it is defined."""
+    DRAWS_NOISE = auto()
+    """Draws from a distribution that has no parameters."""
     COMPARES = auto()
     """Returns whether tensors are alike."""
+    MEASURES = auto()
+    """A loss that subtracts one of its two inputs from the other, broadcast, and reduces the result."""
+    SELECTS = auto()
+    """Returns some elements of its inputs, chosen by their values or by an index."""
     HINGES = auto()
     """Is zero, and has derivative zero, below a threshold."""
     CLAMPS = auto()
@@ -105,7 +113,8 @@ _ROWS: Final = (
     ("__deepcopy__", _K.REWRAPS | _K.COPIES),
     ("__reduce_ex__", _K.PICKLES),
     ("view reshape view_as flatten unflatten squeeze unsqueeze", _K.VIEWS | _K.KEEPS_ORDER | _K.RESHAPES),
-    ("select narrow __getitem__", _K.VIEWS | _K.KEEPS_ORDER),
+    ("select __getitem__", _K.VIEWS | _K.KEEPS_ORDER | _K.SELECTS),
+    ("narrow", _K.VIEWS | _K.KEEPS_ORDER),
     ("split split_with_sizes chunk unbind", _K.VIEWS | _K.KEEPS_ORDER | _K.SPLITS),
     ("tensor_split hsplit vsplit dsplit", _K.VIEWS | _K.SPLITS),
     ("expand expand_as T mT t H mH transpose permute movedim moveaxis swapaxes swapdims", _K.VIEWS),
@@ -121,7 +130,8 @@ _ROWS: Final = (
     ("add", _SUM | _K.ADDS_BIAS),
     (f"add_ __add__ __radd__ __iadd__ {ADD_EACH}", _SUM),
     ("sub", _DIFFERENCE | _K.ADDS_BIAS),
-    (f"sub_ __sub__ subtract subtract_ rsub __rsub__ __isub__ {SUB_EACH}", _DIFFERENCE),
+    (f"sub_ __sub__ subtract subtract_ __isub__ {SUB_EACH}", _DIFFERENCE),
+    ("rsub __rsub__", _DIFFERENCE | _K.REVERSED),
     (f"mul mul_ __mul__ __rmul__ __imul__ multiply multiply_ {MUL_EACH}", _K.MULTIPLIES),
     ("matmul __matmul__ __rmatmul__ mm bmm mv dot", _K.MATRIX_MULTIPLIES),
     ("linear", _K.MATRIX_MULTIPLIES | _K.ADDS_BIAS),
@@ -135,14 +145,18 @@ _ROWS: Final = (
     ("fill_", _FILL | _K.SETS_NUMBER),
     ("uniform_ random_ exponential_", _K.IN_PLACE_ONLY),
     ("requires_grad_", _FILL),
-    ("masked_fill masked_fill_ where __setitem__ triu", _K.SETS_NUMBER),
+    ("masked_fill where", _K.SETS_NUMBER | _K.SELECTS),
+    ("masked_fill_ __setitem__ triu", _K.SETS_NUMBER),
+    ("max min amax amin maximum minimum gather index_select take_along_dim", _K.SELECTS),
     ("zeros", _FRESH | _K.RETURNS_ZEROS),
     ("zeros_like new_zeros", _LIKE | _K.RETURNS_ZEROS),
     ("ones arange eye linspace tril_indices", _FRESH),
     ("empty", _FRESH | _K.LEAVES_UNSET),
     ("empty_like new_empty new_empty_strided", _LIKE | _K.LEAVES_UNSET),
     ("empty_strided resize_", _K.LEAVES_UNSET),
-    ("ones_like rand_like randn_like randint_like new_ones", _LIKE),
+    ("ones_like randint_like new_ones", _LIKE),
+    ("rand_like randn_like", _LIKE | _K.DRAWS_NOISE),
+    ("rand randn", _K.DRAWS_NOISE),
     ("new_full", _LIKE | _K.SETS_NUMBER),
     ("normal rrelu_with_noise", _K.DRAWS),
     ("normal_", _K.DRAWS | _K.IN_PLACE_ONLY),
@@ -150,6 +164,7 @@ _ROWS: Final = (
     ("bernoulli_", _K.DRAWS | _K.DRAWS_DISCRETE | _K.IN_PLACE_ONLY),
     ("one_hot scatter_", _K.DRAWS_DISCRETE),
     ("round floor ceil trunc sign round_ floor_ ceil_ trunc_ sign_", _K.PIECEWISE_CONSTANT),
+    ("mse_loss l1_loss smooth_l1_loss huber_loss", _K.MEASURES),
     ("equal allclose isclose eq ne __eq__ __ne__ is_same_size", _K.COMPARES),
     ("relu relu_", _K.HINGES | _K.SAVES_RESULT),
     ("threshold threshold_", _K.HINGES),

@@ -13,13 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op, Trait
 
-_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
-_REVERSED = frozenset({"rsub", "__rsub__"})
-_NOISE = frozenset({"randn", "randn_like", "rand", "rand_like"})
 _MOST = 6
 """Of a sum of more terms nothing is said."""
 _DEEPEST = 48
@@ -70,7 +68,7 @@ def _found(analysis: Analysis) -> Iterator[tuple[int, Cancelling]]:
     gone: set[int] = set()
     for index in sorted(made_by):
         op = capture.ops[index]
-        if not is_a(op.name, _SUMS) or op.has(_UNLIKE) or op.writes or len(op.inputs) != 2 or len(op.outputs) != 1:
+        if not is_a(op.name, SUMS) or op.has(_UNLIKE) or op.writes or len(op.inputs) != 2 or len(op.outputs) != 1:
             continue
         if not gone.isdisjoint(op.inputs):
             gone.update(op.outputs)  # A consequence.
@@ -149,7 +147,7 @@ def _noise(analysis: Analysis, term: _Term) -> bool:
     rescaled = analysis.flow.upstream(
         [(term.tensor, term.op.index)], lambda op, _: is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.VIEWS)
     )
-    return any(is_a(op.name, OpKind.DRAWS) or op.name in _NOISE for op, _ in islice(rescaled, _MOST))
+    return any(is_a(op.name, OpKind.DRAWS | OpKind.DRAWS_NOISE) for op, _ in islice(rescaled, _MOST))
 
 
 def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
@@ -163,29 +161,15 @@ def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
             return None
         if made is None or made.writes or term.version or made.has(_UNLIKE) or not _whole(analysis, made, op):
             terms.append(term)
-        elif is_a(made.name, OpKind.NEGATES) or (is_a(made.name, _SUMS) and len(made.inputs) == 2):
+        elif is_a(made.name, SUMS | OpKind.NEGATES) and 1 <= len(made.inputs) <= 2:
             todo += _operands(made, term.sign)
-        elif is_a(made.name, _SUMS) and len(made.inputs) == 1:
-            todo += _operands(made, term.sign)[:1] if made.name not in _REVERSED else [_negative(made, term)]
         else:
             terms.append(term)
     return terms
 
 
-def _negative(made: Op, term: _Term) -> _Term:
-    return _Term(made.inputs[0], made.versions[0], -term.sign, made)
-
-
 def _operands(op: Op, sign: int) -> list[_Term]:
-    signs = (1, 1)
-    if is_a(op.name, OpKind.SUBTRACTS):
-        signs = (-1, 1) if op.name in _REVERSED else (1, -1)
-    if is_a(op.name, OpKind.NEGATES):
-        signs = (-1, -1)
-    return [
-        _Term(tensor, version, sign * own, op)
-        for tensor, version, own in zip(op.inputs, op.versions, signs, strict=False)
-    ]
+    return [_Term(op.inputs[at], op.versions[at], sign * own, op) for at, own in signed_operands(op)]
 
 
 def _whole(analysis: Analysis, made: Op, op: Op) -> bool:

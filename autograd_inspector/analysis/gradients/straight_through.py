@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
-_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
-_REVERSED = frozenset({"rsub", "__rsub__"})
 _EVEN = frozenset({"pow", "__pow__", "square", "abs", "__abs__", "absolute", "norm", "linalg_vector_norm"})
 """Calls that are made of a difference to measure it: with a power, the second one."""
 _MOST = 12
@@ -48,18 +47,21 @@ def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
     tensors = analysis.capture.tensors
     leaves = Leaves(analysis.capture, analysis.flow)
     for op in analysis.capture.ops:
-        if not is_a(op.name, _SUMS) or op.writes or op.has(Trait.BACKWARD | Trait.STEP) or op.site in told:
+        if not is_a(op.name, SUMS) or op.writes or op.has(Trait.BACKWARD | Trait.STEP) or op.site in told:
             continue
         if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
             continue
-        estimator = None if _residual(analysis, op) else _estimator(analysis, leaves, op)
-        if estimator is not None:
+        estimator = _estimator(analysis, leaves, op)
+        if estimator is not None and (estimator.swapped or not _residual(analysis, op)):
             told.add(op.site)
             yield estimator
 
 
 def _residual(analysis: Analysis, op: Op) -> bool:
-    """Whether only its size is used: the difference of a prediction and of a target that was made of that prediction."""
+    """Whether only its size is used: the difference of a prediction and of a target that was made of that prediction.
+
+    The sign of such a difference, and so that of its gradient, means nothing.
+    """
     capture = analysis.capture
     readers = [capture.ops[index] for index in capture.readers.get(op.outputs[0], ())]
     return bool(readers) and all(
@@ -93,7 +95,7 @@ def _reads(analysis: Analysis, one: int, other: int, op: Op) -> bool:
 
 def _terms(analysis: Analysis, op: Op) -> Iterator[_Term]:
     """The terms of a sum; those within detached parts as well."""
-    todo = [_Term(tensor, sign, detached=False) for tensor, sign in _operands(op)]
+    todo = [_Term(op.inputs[at], sign, detached=False) for at, sign in signed_operands(op)]
     for _ in range(_MOST):
         if not todo:
             return
@@ -104,20 +106,10 @@ def _terms(analysis: Analysis, op: Op) -> Iterator[_Term]:
             yield term
         elif is_a(made.name, OpKind.DETACHES):
             todo.append(_Term(made.inputs[0], term.sign, detached=True))
-        elif is_a(made.name, OpKind.NEGATES):
-            todo.append(_Term(made.inputs[0], -term.sign, term.detached))
-        elif is_a(made.name, _SUMS) and len(made.inputs) == 2:
-            todo += [_Term(tensor, sign * term.sign, term.detached) for tensor, sign in _operands(made)]
+        elif is_a(made.name, OpKind.NEGATES) or (is_a(made.name, SUMS) and len(made.inputs) == 2):
+            todo += [_Term(made.inputs[at], sign * term.sign, term.detached) for at, sign in signed_operands(made)]
         else:
             yield term
-
-
-def _operands(op: Op) -> Iterator[tuple[int, int]]:
-    """(operand, its sign)."""
-    signs = (1, 1)
-    if is_a(op.name, OpKind.SUBTRACTS):
-        signs = (-1, 1) if op.name in _REVERSED else (1, -1)
-    yield from zip(op.inputs, signs, strict=False)
 
 
 def _same_shape(analysis: Analysis, one: Op, other: Op) -> bool:

@@ -11,12 +11,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.signed_sums import SUMS
 from autograd_inspector.analysis.losses.walks import is_light
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
-_COMPARING = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
-_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 _MOST = 32
 """Ops between a target and the network that it was computed with."""
 
@@ -49,7 +48,7 @@ def bootstrapped(analysis: Analysis) -> Iterator[Bootstrapped]:
             continue
         if not all(capture.tensors[tensor].requires_grad for tensor in op.inputs[:2]):
             continue
-        if not (op.name in _COMPARING or (is_a(op.name, OpKind.SUBTRACTS) and not op.writes)):
+        if not (is_a(op.name, OpKind.MEASURES) or (is_a(op.name, OpKind.SUBTRACTS) and not op.writes)):
             continue
         found = _found(analysis, leaves, op)
         if found is not None:
@@ -93,9 +92,9 @@ def _discounted(analysis: Analysis, tensor: int, before: Op) -> tuple[Op, Op] | 
             continue
         learning = [read for read in made.inputs if tensors[read].requires_grad]
         data = len(learning) < len(made.inputs)
-        if is_a(made.name, _SUMS) and len(learning) > 1 and not scaled:
+        if is_a(made.name, SUMS) and len(learning) > 1 and not scaled:
             continue
-        if is_a(made.name, _SUMS) and data and added is None:
+        if is_a(made.name, SUMS) and data and added is None:
             added = made
         if is_a(made.name, OpKind.MULTIPLIES) and added is not None and len(learning) == 1:
             scaled = True

@@ -12,8 +12,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
 _ELEMENTWISE = OpKind.ADDS | OpKind.SUBTRACTS | OpKind.MULTIPLIES | OpKind.DIVIDES
-_COMPARING = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
-"""Losses that broadcast their two inputs, and reduce the result."""
 
 
 class Paired(Struct, frozen=True):
@@ -37,7 +35,7 @@ def paired(analysis: Analysis) -> Iterator[Paired]:
         operands = _operands(analysis, op)
         if operands is None or op.has(Trait.BACKWARD) or line_of(analysis, op.site) in told:
             continue
-        reduced = op if op.name in _COMPARING else _reduced(analysis, op)
+        reduced = op if is_a(op.name, OpKind.MEASURES) else _reduced(analysis, op)
         if reduced is not None:
             told.add(line_of(analysis, op.site))
             yield Paired(op, *operands, reduced)
@@ -45,7 +43,7 @@ def paired(analysis: Analysis) -> Iterator[Paired]:
 
 def _operands(analysis: Analysis, op: Op) -> tuple[int, int] | None:
     """(column, row) of an op that pairs them."""
-    if len(op.inputs) < 2 or not (is_a(op.name, _ELEMENTWISE) or op.name in _COMPARING):
+    if len(op.inputs) < 2 or not (is_a(op.name, _ELEMENTWISE) or is_a(op.name, OpKind.MEASURES)):
         return None
     tensors = analysis.capture.tensors
     first, second = op.inputs[:2]
