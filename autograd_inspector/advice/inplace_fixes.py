@@ -51,7 +51,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     outer = around(analysis, op)
     if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
         return "Compute out of place inside the custom Function."
-    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+    if is_a(op.name, OpKind.KEEPS_STATISTICS):
         return "Run backward() before the next forward in training mode, or put the norm layer into eval mode for that forward."
     if op.has(Trait.BACKWARD) or outer is not None:
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."

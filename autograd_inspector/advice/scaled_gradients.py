@@ -10,6 +10,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradients.normalising import normalised
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -30,7 +31,7 @@ def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
             continue
         readers = capture.readers.get(scaled.inputs[-1], ())
         later = (capture.ops[readers[at]] for at in range(bisect_left(readers, run.end), len(readers)))
-        undone = [op for op in later if op.name in {"double", "reciprocal"}]
+        undone = [op for op in later if is_a(op.name, OpKind.CONVERTS | OpKind.INVERTS)]
         following = analysis.timeline.next_run(run)
         end = len(capture.ops) if following is None else following.start
         still_scaled: dict[tuple[int, str], list[int]] = {}

@@ -128,9 +128,9 @@ def _intended(capture: Capture, cut: GradientCut) -> bool:
     if cut.cause == "non-differentiable":
         return True
     first = cut.ops[0]
-    if first.name in {"set_data", "grad"}:
-        return first.name == "grad"
-    if first.name == "__deepcopy__":
+    if first.name == "set_data":
+        return False
+    if first.name == "grad" or is_a(first.name, OpKind.COPIES):
         return True
     if all(is_a(op.name, OpKind.DETACHES) and (_only_loaded(capture, op) or _copied(capture, op)) for op in cut.ops):
         return True  # state_dict() of one model, loaded into another; deepcopy() of one.

@@ -11,10 +11,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
 
-_FLAT = OpKind.COMPARES | OpKind.PIECEWISE_CONSTANT
-_FLAT_CALLS = frozenset(
-    {"gt", "lt", "ge", "le", "__gt__", "__lt__", "__ge__", "__le__", "greater", "less", "heaviside"}
-)
+_FLAT = OpKind.COMPARES | OpKind.ORDERS | OpKind.PIECEWISE_CONSTANT
 """The derivative of these is zero anyway."""
 
 
@@ -61,7 +58,7 @@ def _used(analysis: Analysis, cut: Op, run: Backward) -> bool:
         if not readers and tensor not in cut.outputs:
             return True
         for reader in readers:
-            flat = is_a(reader.name, _FLAT) or reader.name in _FLAT_CALLS
+            flat = is_a(reader.name, _FLAT)
             todo += [each for each in reader.outputs if each not in seen and not flat and not reader.has(Trait.EXPORT)]
             seen.update(reader.outputs)
     return False

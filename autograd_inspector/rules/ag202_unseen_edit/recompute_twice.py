@@ -7,15 +7,11 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
-
-_ADDS_UP = frozenset(
-    {"add_", "sub_", "mul_", "div_", "pow_", "neg_", "lerp_", "addcmul_", "addcdiv_", "remainder_", "index_add_"}
-)
-"""In-place ops that do something else the second time; filling, clamping or masking again changes nothing."""
 
 
 def edited_twice(analysis: Analysis) -> Iterator[Problem]:
@@ -27,7 +23,7 @@ def edited_twice(analysis: Analysis) -> Iterator[Problem]:
     readers = _Readers(analysis)
     reported_sites: set[int] = set()
     for op in capture.ops:
-        if op.name not in _ADDS_UP:
+        if not is_a(op.name, OpKind.ACCUMULATES):
             continue
         for write in op.writes:
             if not op.has(Trait.BACKWARD):

@@ -10,6 +10,7 @@ from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, 
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import effective
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
@@ -210,7 +211,7 @@ def _modifying(analysis: Analysis, op: Op, node: Node) -> tuple[Location, ...]:
 def _how(analysis: Analysis, op: Op, write: Write) -> str:
     if op.has(Trait.STEP):
         return f"`{op.name}()` (a fused step bumps no version counter)"
-    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+    if is_a(op.name, OpKind.KEEPS_STATISTICS):
         return f"`{op.name}` in training mode (it updates running_mean and running_var without a version bump)"
     if op.name == "set_data":
         return "an assignment to `.data`"

@@ -139,7 +139,7 @@ def _by_design(analysis: Analysis, op: Op, alive: set[int]) -> bool:
         return True
     if is_a(op.name, PRODUCTS) and len(op.inputs) > 1 and _fed_by(analysis, op, alive):
         return True
-    return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
+    return is_a(op.name, OpKind.MULTIPLIES) and len(op.inputs) == 1 and bool(alive)
 
 
 def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
@@ -151,7 +151,7 @@ def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
 
 def _factors(op: Op) -> tuple[int, ...]:
     """The inputs that the gradient of another input is multiplied by: a bias is none."""
-    if op.name in {"addmm", "baddbmm", "addmv"}:
+    if is_a(op.name, OpKind.ADDS_TO_FIRST):
         return op.inputs[1:]
     return op.inputs[:2] if is_a(op.name, OpKind.ADDS_BIAS) else op.inputs
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -14,8 +15,8 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import Communicated, ReductionContinued, ReductionHooked, WrapperCalled
 from autograd_inspector.model.wording import summarize_names
 
-_HANDS_ON = frozenset({"__getitem__", "view", "view_as", "reshape", "detach", "flatten", "__get__"})
-"""They give the values on as they are."""
+_READ = "__get__"
+"""The name of the call that reads an attribute."""
 
 
 def hooked_reductions(analysis: Analysis) -> Iterator[Problem]:
@@ -52,7 +53,7 @@ def _only_sums(analysis: Analysis, made: list[Communicated], went_on: list[Reduc
     names = [name for event in went_on for name in event.ops]
     ops = analysis.capture.ops[run.start : run.end]
     names += [op.name for op in ops if op.has(Trait.BACKWARD) and not op.has(Trait.COLLECTIVE)]
-    return all(name in _HANDS_ON for name in names)
+    return all(is_a(name, OpKind.VIEWS) or name == _READ for name in names)
 
 
 def _nothing(analysis: Analysis, hook: ReductionHooked, tensors: list[int], run: Backward, step: int) -> Problem:

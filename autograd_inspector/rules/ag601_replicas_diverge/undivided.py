@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.analysis.ranks.reductions import Reached
 from autograd_inspector.model.finding import Problem
@@ -20,7 +21,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
         events = [
             event
             for event in analysis.reductions.exchanges.within(reached.run.start, reached.step.updates_from)
-            if event.op == "sum" and event.name in {"all_reduce", "reduce_scatter", "reduce_scatter_tensor"}
+            if event.op == "sum" and is_a(event.name, OpKind.REDUCES_RANKS)
         ]
         summed = [t for t in reached.reduced if t not in analysis.reductions.wrapper_of]
         given = {t for event in events for t in event.tensors}
