@@ -286,4 +286,4 @@ class Analysis:
 def line_of(analysis: Analysis, site: int) -> tuple[str, int] | None:
     """(file, line) of the user's own frame of a site."""
     place = analysis.capture.place(site)
-    return None if place is None else (place.filename, place.lineno)
+    return None if place is None else place.line

@@ -11,7 +11,7 @@ from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import NAMELESS, name_of
 from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.advice.spelling import is_path
-from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled
@@ -135,8 +135,7 @@ def _named_sources(analysis: Analysis, cut: GradientCut) -> str:
 
 
 def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
-    place = analysis.capture.place(op.site)
-    return ("", op.site) if place is None else (place.filename, place.lineno)
+    return line_of(analysis, op.site) or ("", op.site)
 
 
 def _rewrap_fix(op: Op, source: str) -> str:

@@ -125,9 +125,7 @@ def _made_last(analysis: Analysis, made: Op) -> str:
     place = analysis.capture.place(made.site)
     births = [analysis.flow.birth(t) for t in made.inputs if analysis.capture.tensors[t].leaf]
     places = [analysis.capture.place(op.site) for op in births if op is not None]
-    if place is None or not any(
-        p is not None and (p.filename, p.lineno) == (place.filename, place.lineno) for p in places
-    ):
+    if place is None or not any(p is not None and p.line == place.line for p in places):
         return ""
     whole = ending_in(place.source, place.expression, "requires_grad_()", without="requires_grad")
     return f"Call requires_grad_() last, on the tensor that the line computes: `{whole}`." if whole else ""

@@ -30,7 +30,7 @@ class CutWithin(Struct, frozen=True):
 def cuts_within(analysis: Analysis) -> Iterator[CutWithin]:
     """Each line once, where the values that were cut go into a gradient that is differentiated."""
     capture = analysis.capture
-    sites = {(p.filename, p.function): name for name, at in capture.function_sites.items() if (p := capture.place(at))}
+    sites = {p.scope: name for name, at in capture.function_sites.items() if (p := capture.place(at))}
     told: set[int] = set()
     for run in capture.backwards:
         if not run.create_graph or run.error or run.nested_in >= 0 or not sites:
@@ -39,7 +39,7 @@ def cuts_within(analysis: Analysis) -> Iterator[CutWithin]:
             place = capture.place(op.site)
             if not (op.has(Trait.BACKWARD) and op.has(Trait.CUT)) or place is None or op.site in told:
                 continue
-            function = sites.get((place.filename, place.function))
+            function = sites.get(place.scope)
             if function is None or not is_a(op.name, OpKind.DETACHES):
                 continue
             again = _differentiated(analysis, run) if _used(analysis, op, run) else None

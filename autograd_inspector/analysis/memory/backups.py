@@ -89,4 +89,4 @@ def _function(analysis: Analysis, op: Op) -> tuple[str, str] | None:
     """The function of the program that made a call; a comprehension is part of the one around it."""
     frames = (frame for frame in analysis.capture.site(op.site) if not frame.library)
     named = (frame for frame in frames if frame.function == "<module>" or not frame.function.endswith(">"))
-    return next(((frame.filename, frame.function) for frame in named), None)
+    return next((frame.scope for frame in named), None)

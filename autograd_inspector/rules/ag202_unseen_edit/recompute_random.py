@@ -23,13 +23,12 @@ def drawn_again(analysis: Analysis) -> Iterator[Problem]:
             continue
         forward: dict[Key, Op] = {}
         again: dict[str, tuple[Op, Op]] = {}
-        line = place.filename, place.function, place.lineno
         for op in analysis.capture.ops:
             if not draws(op):
                 continue
             if not op.has(Trait.BACKWARD):
                 frames = analysis.capture.site(op.site)
-                if any((frame.filename, frame.function, frame.lineno) == line for frame in frames):
+                if any(frame.line == place.line for frame in frames):
                     forward |= dict.fromkeys(keys_of(analysis, op), op)
             elif key_of(analysis, op) in forward:
                 first = forward[key_of(analysis, op)]

@@ -198,10 +198,8 @@ def _modifying(analysis: Analysis, op: Op, node: Node) -> tuple[Location, ...]:
     """Where it was modified: when the same line saved it (`self.bn(x)` in a forward), first who called that again."""
     frames = analysis.user_frames(op.site, "modified here")
     if node.op >= 0:
-        saved = {
-            (frame.filename, frame.lineno) for frame in analysis.user_frames(analysis.capture.ops[node.op].site, "")
-        }
-        again = next((i for i, frame in enumerate(frames) if (frame.filename, frame.lineno) not in saved), 0)
+        saved = {frame.line for frame in analysis.user_frames(analysis.capture.ops[node.op].site, "")}
+        again = next((i for i, frame in enumerate(frames) if frame.line not in saved), 0)
         if again > 0:
             shared = [with_role(frame, "called from there") for frame in frames[:again]]
             return (with_role(frames[again], "modified here"), *shared, *frames[again + 1 :])

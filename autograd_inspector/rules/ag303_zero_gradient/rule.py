@@ -196,13 +196,13 @@ def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
         if capture.tensors[t].kind == "parameter"
     )
     made = {event.site for event in capture.events_of(ParameterRegistered)}
-    lines = {(p.filename, p.lineno) for p in map(capture.place, made) if p is not None}
+    lines = {p.line for p in map(capture.place, made) if p is not None}
     last: list[Op] = []
     for tensor in parameters:
         storage = capture.tensors[tensor].storage
         writes = [w for w, _ in analysis.writes_to(storage, tensor, 0, op.index) if not w.has(Trait.STEP)]
         places = [(w, capture.place(w.site)) for w in writes[-1:]]
-        last += [w for w, p in places if p is not None and (p.filename, p.lineno) not in lines]
+        last += [w for w, p in places if p is not None and p.line not in lines]
     return tuple(
         place
         for write in sorted(last, key=lambda w: -w.index)

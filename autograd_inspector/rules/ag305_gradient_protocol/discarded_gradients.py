@@ -192,7 +192,7 @@ def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:
 def _in_closure(analysis: Analysis, run: Backward, stepping: set[tuple[str, int] | None]) -> bool:
     """Whether a step called it, from one of those lines: a line search computes gradients as often as it likes."""
     frames = analysis.capture.site(run.site)
-    return run.nested_in >= 0 or any((frame.filename, frame.lineno) in stepping for frame in frames)
+    return run.nested_in >= 0 or any(frame.line in stepping for frame in frames)
 
 
 def windows(analysis: Analysis, tensors: frozenset[int]) -> Iterator[tuple[int, int]]:

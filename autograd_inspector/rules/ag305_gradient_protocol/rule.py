@@ -192,9 +192,7 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
 def _comes_later(analysis: Analysis, one: int, other: int) -> bool:
     """Whether one line stands below another in the same function."""
     a, b = analysis.capture.place(one), analysis.capture.place(other)
-    return (
-        a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
-    )
+    return a is not None and b is not None and a.scope == b.scope and a.lineno > b.lineno
 
 
 def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward, *, first: bool) -> Problem:

@@ -72,7 +72,7 @@ def loss_line(analysis: Analysis, contribution: Contribution, role: str) -> tupl
     for root in contribution.run.roots:
         made = analysis.flow.birth(root)
         for frame in analysis.user_frames(made.site, role, callers=role) if made is not None else ():
-            if calling is not None and (frame.filename, frame.function) == (calling.filename, calling.function):
+            if calling is not None and frame.scope == calling.scope:
                 return (frame,)
     return ()
 

@@ -170,7 +170,7 @@ def _encloses(analysis: Analysis, outer: Op, inner: Op) -> bool:
     a, b = analysis.capture.place(outer.site), analysis.capture.place(inner.site)
     if a is None or b is None or a.column < 0 or b.column < 0 or a.lineno != a.end_lineno:
         return False
-    return (a.filename, a.lineno) == (b.filename, b.lineno) and a.column <= b.column <= b.end_column <= a.end_column
+    return a.line == b.line and a.column <= b.column <= b.end_column <= a.end_column
 
 
 def _paired(analysis: Analysis, op: Op, gradient: int) -> bool:

@@ -134,6 +134,6 @@ def backwards(analysis: Analysis, first: Backward, second: Backward, *, second_f
         analysis.user_frames(first.site, "graph freed here"),
         analysis.user_frames(second.site, "second backward here"),
     )
-    if one and two and (one[0].filename, one[0].lineno) == (two[0].filename, two[0].lineno):
+    if one and two and one[0].line == two[0].line:
         return [with_role(one[0], "graph freed here and used again"), *one[1:], *two[1:]]
     return [*two, *one] if second_first else [*one, *two]
