@@ -10,7 +10,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Gradient
 from autograd_inspector.analysis.gradient_cuts.python_scalars import NOT_A_TENSOR
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -52,8 +52,8 @@ def cut_problem(
         severity,
         f"{message}: {_effect(analysis, cut)}",
         fix,
-        dedupe_locations([*locations, *ends]),
-        tuple(dict.fromkeys(names)),
+        (*locations, *ends),
+        tuple(names),
         ops=tuple(op.index for op in cut.ops[:64]),
         cures=cures,
     )

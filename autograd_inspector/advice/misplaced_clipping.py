@@ -13,7 +13,6 @@ from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
@@ -119,9 +118,7 @@ def _clip_finding(
         "error" if raised else "warning",
         f"{_TEXTS[what].format(summarize_names(names))}: {effect}",
         _FIXES.get(what, "Clip between backward() and step()."),
-        dedupe_locations(
-            [*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())]
-        ),
+        (*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())),
         tuple(dict.fromkeys(names)) or ("clip_grad",),
         cures=tuple(_moved(analysis, site, what, other)),
     )

@@ -70,11 +70,7 @@ def misplaced(
         f"{optimizer.type}: {message}{_because(analysis, optimizer, misplaced_entries)}",
         fix,
         culprits,
-        tuple(
-            dict.fromkeys(
-                [*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)]
-            )
-        ),
+        (*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)),
         cures=(
             *state_brought(analysis, optimizer, [row for row, _ in misplaced_entries], culprits),
             *_left_there(misplaced_entries, culprits),

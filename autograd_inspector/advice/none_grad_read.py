@@ -12,7 +12,7 @@ from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 
 Reason = tuple[str, str, tuple[Location, ...]]
 """What happened, what to write instead, where."""
@@ -108,6 +108,6 @@ def _problem(analysis: Analysis, read: GradRead, reason: Reason) -> Problem:
         "error",
         f"{name}.grad is None, because {why}",
         fix,
-        dedupe_locations([*places, *reading]),
+        (*places, *reading),
         (name,),
     )

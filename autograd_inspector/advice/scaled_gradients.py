@@ -14,7 +14,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Insert, Operand, Remedies
 from autograd_inspector.model.wording import summarize_names
@@ -94,13 +93,8 @@ def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensor
         "error" if what == "stepped" else "warning",
         f"the gradients of {summarize_names(names)} come from scaler.scale(loss) and {text}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(site, f"scaled gradients {what} here"),
-                *analysis.user_frames(scaled.site, "loss scaled here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((site, f"scaled gradients {what} here"), (scaled.site, "loss scaled here")),
+        tuple(names),
         cures=tuple(_unscaled(analysis, site, scaled, what)),
     )
 

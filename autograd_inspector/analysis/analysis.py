@@ -282,6 +282,10 @@ class Analysis:
         shown_frames = [frame for frame in frames if not frame.library] or list(frames[:1])
         return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(shown_frames))
 
+    def places(self, *parts: tuple[int, str]) -> tuple[Location, ...]:
+        """The user's frames of several sites one after the other, each with the role that its innermost line plays."""
+        return tuple(frame for site, role in parts for frame in self.user_frames(site, role))
+
 
 def line_of(analysis: Analysis, site: int) -> tuple[str, int] | None:
     """(file, line) of the user's own frame of a site."""

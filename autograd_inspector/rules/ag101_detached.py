@@ -15,7 +15,6 @@ from autograd_inspector.analysis.gradients.straight_through import Estimator, re
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_names import LOADING
@@ -88,7 +87,7 @@ def _reversed(analysis: Analysis, found: Estimator) -> Problem:
         "warning",
         text,
         fix,
-        dedupe_locations(analysis.user_frames(found.joined.site, "added up here")),
+        analysis.user_frames(found.joined.site, "added up here"),
         (gradient, value),
         ops=(found.joined.index,),
     )

@@ -163,12 +163,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"Compute it under `with torch.no_grad():` where nothing trains on it, or take `{name}.detach().numpy()`."
             if is_path(name)
             else "Compute it under `with torch.no_grad():` where nothing trains on it, or call detach() before numpy().",
-            dedupe_locations(
-                [
-                    *kept_places(analysis, held),
-                    *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
-                    *analysis.user_frames(op.site, "refused here"),
-                ]
+            (
+                *kept_places(analysis, held),
+                *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
+                *analysis.user_frames(op.site, "refused here"),
             ),
             (name,),
             ops=(op.index,),

@@ -14,7 +14,6 @@ from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute
@@ -86,11 +85,9 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
-        dedupe_locations(
-            [
-                *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
-                *(place for read in reads[:4] for place in analysis.user_frames(read.site, ".grad read here")),
-            ]
+        (
+            *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
+            *(place for read in reads[:4] for place in analysis.user_frames(read.site, ".grad read here")),
         ),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
@@ -182,13 +179,11 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"{refusal.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
             "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
             "to the optimizer.",
-            dedupe_locations(
-                [
-                    *(place for op in births[:4] for place in analysis.user_frames(op.site, "became a non-leaf here")),
-                    *analysis.user_frames(refusal.site, "given to the optimizer here"),
-                ]
+            (
+                *(place for op in births[:4] for place in analysis.user_frames(op.site, "became a non-leaf here")),
+                *analysis.user_frames(refusal.site, "given to the optimizer here"),
             ),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
             cures=tuple(_leaves(analysis, births)),
         )
 
@@ -208,11 +203,9 @@ def _flags(analysis: Analysis) -> Iterator[Problem]:
             "of the parameters that it is computed from."
             if "hook" not in op.name
             else f"Register the hook on the leaf that {name} is computed from, or use register_hook().",
-            dedupe_locations(
-                [
-                    *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
-                    *analysis.user_frames(op.site, "refused here"),
-                ]
+            (
+                *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
+                *analysis.user_frames(op.site, "refused here"),
             ),
             (name,),
             ops=(op.index,),

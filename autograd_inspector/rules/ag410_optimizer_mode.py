@@ -9,7 +9,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ModeSwitched, StateLoaded
@@ -69,14 +69,11 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         "error",
         f"{optimizer.type}.step() was called in eval mode: {why}",
         fix,
-        dedupe_locations(
-            [
-                *(analysis.user_frames(back.site, "loaded here, including the mode") if back is not None else ()),
-                *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
-                *_model_in_train_mode(analysis, optimizer, step),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-                *analysis.user_frames(step.site, "step() called here"),
-            ]
+        (
+            *(analysis.user_frames(back.site, "loaded here, including the mode") if back is not None else ()),
+            *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
+            *_model_in_train_mode(analysis, optimizer, step),
+            *analysis.places((optimizer.site, "optimizer created here"), (step.site, "step() called here")),
         ),
         (optimizer.type, "train()"),
         ops=(step.op,),
@@ -147,13 +144,13 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             f"the model was {what} while {optimizer.type} was in train mode: these are the weights at which the next "
             "gradient is computed, not the averaged weights that the method returns",
             "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
-            dedupe_locations(
-                [
-                    *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
-                    *analysis.user_frames(op.site, f"{what} here"),
-                    *analysis.user_frames(before[-1].site, "last step before that"),
-                    *analysis.user_frames(optimizer.site, "optimizer created here"),
-                ]
+            (
+                *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
+                *analysis.places(
+                    (op.site, f"{what} here"),
+                    (before[-1].site, "last step before that"),
+                    (optimizer.site, "optimizer created here"),
+                ),
             ),
             (optimizer.type, "eval()"),
             ops=(op.index,),

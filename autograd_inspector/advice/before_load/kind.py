@@ -73,5 +73,5 @@ def kind_problems(resume: Resume) -> Iterator[Problem]:
         "error" if differences.foreign else "warning",
         f"this checkpoint is not from {kind}: {'; '.join(reasons)}",
         text,
-        subjects=tuple(dict.fromkeys((kind, *differences.lost, *differences.absent, *differences.unknown))),
+        subjects=(kind, *differences.lost, *differences.absent, *differences.unknown),
     )

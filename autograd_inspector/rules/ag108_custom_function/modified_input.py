@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import OutOfPlace
 from autograd_inspector.model.tensor import TensorRecord
@@ -83,12 +82,9 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
         "error" if readers else "warning",
         f"{name}.forward modifies its input {made} in place without ctx.mark_dirty: {effect}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(edit.site, "input modified here"),
-                *analysis.user_frames(function.site, "applied here"),
-                *(place for reader in readers[:1] for place in analysis.user_frames(reader.site, "read here")),
-            ]
+        (
+            *analysis.places((edit.site, "input modified here"), (function.site, "applied here")),
+            *(place for reader in readers[:1] for place in analysis.user_frames(reader.site, "read here")),
         ),
         (name, made),
         ops=(function.index,),

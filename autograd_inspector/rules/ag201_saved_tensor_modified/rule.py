@@ -138,9 +138,9 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         if before
         else repair(analysis, edits, name, _reader(analysis, node, saved)),
         shown,
-        tuple(dict.fromkeys([name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])])),
+        (name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])),
         tuple(details),
-        tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
+        (*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])),
         tuple(kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
         if back is None and not before
         else (),

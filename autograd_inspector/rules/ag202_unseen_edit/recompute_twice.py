@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
 
@@ -70,12 +69,7 @@ def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) 
         f"function again, so it is modified twice, `{reader.name}` is recomputed with other values than in the forward, and "
         "the gradients are silently wrong",
         f"Compute out of place inside the checkpointed function, or modify {name} outside of it.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.site, "modified here"),
-                *analysis.user_frames(reader.site, "computed again with other values here"),
-            ]
-        ),
+        analysis.places((first.site, "modified here"), (reader.site, "computed again with other values here")),
         (name, first.name),
         (
             f"The forward ran `{first.name}` once.",

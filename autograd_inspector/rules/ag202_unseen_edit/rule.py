@@ -147,7 +147,7 @@ def _unseen(analysis: Analysis, run: Backward, members: list[Member]) -> Problem
         "are silently wrong",
         repair(analysis, [op], name),
         _places(analysis, run, members[0], "backward used the new values here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         (
             f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",
             f"{how} changed its memory afterwards{place_of(analysis, op)}; certain, by the order of the calls.",
@@ -168,7 +168,7 @@ def _doubtful(analysis: Analysis, run: Backward, members: list[Member]) -> Probl
         "rounding: no version counter moved, and no value was read",
         f"To be sure, keep {copy_of(analysis, name)} and `copy_()` it back in.",
         _places(analysis, run, members[0], "backward used the memory here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         (f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",),
         (op.index,),
     )

@@ -118,8 +118,8 @@ def _finding(
         severity,
         f"{summarize_names(names)} {agree(tensors, 'is', 'are')} in an optimizer but got no gradient: {agree(tensors, 'it', 'they')} {why}",
         fix or (_ADD if uses else _USE),
-        dedupe_locations([*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")]),
-        tuple(dict.fromkeys(names)),
+        (*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")),
+        tuple(names),
     )
 
 

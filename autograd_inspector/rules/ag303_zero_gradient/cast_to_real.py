@@ -33,7 +33,7 @@ def cast_to_real(analysis: Analysis) -> Iterator[Problem]:
                 "Keep both parts, with `torch.view_as_real(x)`, or say what is meant: `x.abs()` for the magnitude, `x.real` for "
                 "the real part.",
                 analysis.user_frames(op.site, "imaginary part dropped here"),
-                tuple(dict.fromkeys(names)),
+                tuple(names),
                 ops=(op.index,),
             )
 

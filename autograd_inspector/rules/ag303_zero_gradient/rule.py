@@ -11,7 +11,7 @@ from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
@@ -122,7 +122,7 @@ def _partly_zero(analysis: Analysis, found: Flat) -> Problem:
         f"of the loss, and {agree(names, 'gets', 'get')} no gradient through this one",
         "Where it should have one, use a straight-through estimator: `soft + (hard - soft).detach()`.",
         analysis.user_frames(found.op.site, "gradient becomes zero here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.op.index,),
     )
 
@@ -169,12 +169,12 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         f"`{op.name}`{of} passes back a gradient that is exactly zero{f', because {why}' if why else ''}: {summarize_names(names)} "
         f"{agree(names, 'never moves', 'never move')}",
         fix,
-        dedupe_locations(
+        tuple(
             [*assigned_places, *here, *made]
             if op.name in SATURATING or _own_weights(analysis, op)
             else [*here, *made, *assigned_places]
         ),
-        tuple(dict.fromkeys([*names, *([layer, call.type] if call is not None and layer else [])])),
+        (*names, *([layer, call.type] if call is not None and layer else [])),
         ops=(op.index,),
         cures=tuple((straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)),
     )

@@ -10,7 +10,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.remedy import ReturnNew
@@ -42,13 +41,11 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 "continues with the modified values whatever the hook returns, and other paths of backward may share that "
                 "tensor",
                 _out_of_place(op),
-                dedupe_locations(
-                    [
-                        *analysis.user_frames(op.site, "gradient modified here"),
-                        *(p for h in hooks[:2] for p in analysis.user_frames(h.site, role_of(h))),
-                    ]
+                (
+                    *analysis.user_frames(op.site, "gradient modified here"),
+                    *(p for h in hooks[:2] for p in analysis.user_frames(h.site, role_of(h))),
                 ),
-                tuple(dict.fromkeys([*hooked, op.name])),
+                (*hooked, op.name),
                 ops=(op.index,),
                 cures=tuple(
                     (ReturnNew(place, copied=is_a(op.name, OpKind.IN_PLACE_ONLY)),)
@@ -150,11 +147,9 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
             "warning" if starved else "info",
             f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} {effect}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
-            dedupe_locations(
-                [
-                    *(place for c in mine[-1:] for place in analysis.user_frames(c.site, "hook registered here")),
-                    *analysis.user_frames(op.site, "module called here"),
-                ]
+            (
+                *(place for c in mine[-1:] for place in analysis.user_frames(c.site, "hook registered here")),
+                *analysis.user_frames(op.site, "module called here"),
             ),
             (*dict.fromkeys(names), hook),
             ops=(op.index,),
@@ -189,12 +184,7 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
             f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} {effect}",
             "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(hook.site, role_of(hook)),
-                    *analysis.user_frames(op.site, "the hooked tensor is made here"),
-                ]
-            ),
+            analysis.places((hook.site, role_of(hook)), (op.site, "the hooked tensor is made here")),
             (*dict.fromkeys(names), name),
             ops=(op.index,),
         )

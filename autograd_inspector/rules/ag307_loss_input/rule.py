@@ -8,7 +8,6 @@ from autograd_inspector.advice.remedies.losses import as_expected, prediction_fi
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.inputs import Swapped, WrongInput, swapped, wrong_inputs
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag307_loss_input.broadcast import broadcast
 
 _EXPECTS = {
@@ -66,12 +65,7 @@ def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
         f"{loss.name}() expects {_EXPECTS[expected]}; its input is the result of `{made.name}`, so "
         f"{_EFFECTS[expected, found.given]}",
         _fix(found),
-        dedupe_locations(
-            [
-                *analysis.user_frames(loss.site, "passed to the loss function here"),
-                *analysis.user_frames(made.site, f"`{made.name}` computed here"),
-            ]
-        ),
+        analysis.places((loss.site, "passed to the loss function here"), (made.site, f"`{made.name}` computed here")),
         (made.name, loss.name),
         ops=(loss.index,),
         cures=tuple(as_expected(analysis, found)),
@@ -98,12 +92,7 @@ def _swapped(analysis: Analysis, found: Swapped) -> Problem:
         f"{loss.name}() gets the target first: its input is a constant, and its target is the result of `{made.name}`, "
         "which requires grad",
         f"Swap the arguments: {loss.name}(input, target) takes the prediction first.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(loss.site, "passed to the loss function here"),
-                *analysis.user_frames(made.site, "prediction computed here"),
-            ]
-        ),
+        analysis.places((loss.site, "passed to the loss function here"), (made.site, "prediction computed here")),
         (made.name, loss.name),
         ops=(loss.index,),
         cures=tuple(prediction_first(analysis, found)),

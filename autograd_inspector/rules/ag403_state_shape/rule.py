@@ -15,7 +15,7 @@ from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import LoadRefused, StateSwapped
@@ -112,15 +112,13 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         else f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
         f"{f' too (`{entry.name}` as well as the assigned tensor)' if written and not loads else ''}, or start these parameters "
         f"with fresh state: `{variable(analysis, optimizer)}.state.pop(parameter)`.",
-        dedupe_locations(
-            [
-                *loads,
-                *(assigned if written or not loads else ()),
-                *(_made(analysis, unfit_entries) if not loads else ()),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *loads,
+            *(assigned if written or not loads else ()),
+            *(_made(analysis, unfit_entries) if not loads else ()),
+            *analysis.user_frames(optimizer.site, "optimizer created here"),
         ),
-        tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
+        (*names, *(e.name for _, e in unfit_entries)),
         cures=() if reordered else tuple(_fresh(analysis, optimizer, [row for row, _ in unfit_entries], loads)),
     )
 
@@ -177,10 +175,8 @@ def _unsharded(
         "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter. "
         "If the checkpoint numbers the parameters instead of naming them, first run: state = torch.distributed.fsdp."
         "FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model).",
-        dedupe_locations(
-            [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer created here")]
-        ),
-        tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
+        (*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer created here")),
+        (*names, *(e.name for _, e in unfit_entries)),
     )
 
 

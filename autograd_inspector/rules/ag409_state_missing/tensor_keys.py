@@ -10,7 +10,6 @@ from autograd_inspector.analysis.checkpoints.state_kinds import NEEDED_STATE, OP
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.program_events import OptionSet, StateStatement
 from autograd_inspector.model.wording import agree, summarize_names
@@ -46,15 +45,12 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
         "error",
         f"{optimizer.type}.step() reads {key} from the state of {summarize_names(names)}, which does not have it{why}",
         f"Pass {option} to {optimizer.type}() when creating it; or s{fresh}" if option else f"S{fresh}",
-        dedupe_locations(
-            [
-                *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
-                *assigned_by_program(analysis, optimizer, [key]),
-                *analysis.user_frames(step.site, "step() raised here"),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
+            *assigned_by_program(analysis, optimizer, [key]),
+            *analysis.places((step.site, "step() raised here"), (optimizer.site, "optimizer created here")),
         ),
-        tuple(dict.fromkeys([*names, key])),
+        (*names, key),
     )
 
 
@@ -89,13 +85,10 @@ def _never_made(
         f"state; {summarize_names(row.name for row in having)} {agree(having, 'has', 'have')} it{when}",
         f"Create the missing state{f', {make}' if alike else f', in {optimizer.type}.step()'}; or create it for all "
         "parameters of the groups, whether or not they require grad yet.",
-        dedupe_locations(
-            [
-                *made_by_class(analysis, optimizer, kinds),
-                *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
-                *analysis.user_frames(step.site, "step() raised here"),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *made_by_class(analysis, optimizer, kinds),
+            *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
+            *analysis.places((step.site, "step() raised here"), (optimizer.site, "optimizer created here")),
         ),
-        tuple(dict.fromkeys([*names, key])),
+        (*names, key),
     )

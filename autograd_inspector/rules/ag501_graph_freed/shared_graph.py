@@ -11,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations, with_role
+from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import join_names
 
@@ -88,8 +88,8 @@ def _twice(
         "error",
         text,
         fix,
-        dedupe_locations([*backwards(analysis, first, run, second_first=True), *where]),
-        tuple(dict.fromkeys([*names, *(name_of(analysis, t) for t in run.roots)])),
+        (*backwards(analysis, first, run, second_first=True), *where),
+        (*names, *(name_of(analysis, t) for t in run.roots)),
     )
 
 

@@ -10,7 +10,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import Communicated, ReductionContinued, ReductionHooked, WrapperCalled
 from autograd_inspector.model.wording import summarize_names
@@ -63,12 +62,8 @@ def _nothing(analysis: Analysis, hook: ReductionHooked, tensors: list[int], run:
         f"the communication hook of {hook.type} reduces nothing: backward() ran, and the hook called no collective, so step() "
         f"updates {summarize_names(names)} with gradients from this rank only and the replicas diverge",
         "Remove the hook, or return the future of an all_reduce of `bucket.buffer()` divided by the number of ranks.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(hook.site, "hook registered here"),
-                *analysis.user_frames(run.site, "backward() called here"),
-                *analysis.user_frames(step, "step() called here"),
-            ]
+        analysis.places(
+            (hook.site, "hook registered here"), (run.site, "backward() called here"), (step, "step() called here")
         ),
         tuple(names),
     )
@@ -82,12 +77,8 @@ def _undivided(analysis: Analysis, hook: ReductionHooked, call: Communicated, te
         f"nothing divides the sum: the loss on each rank is a mean, so the step is {call.world} times as large as without "
         "the hook",
         "Divide in the hook: `bucket.buffer().div_(dist.get_world_size())` before all_reduce, or divide its result.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(call.site, f"{call.name} called here"),
-                *analysis.user_frames(hook.site, "hook registered here"),
-                *analysis.user_frames(step, "step() called here"),
-            ]
+        analysis.places(
+            (call.site, f"{call.name} called here"), (hook.site, "hook registered here"), (step, "step() called here")
         ),
         tuple(names),
     )

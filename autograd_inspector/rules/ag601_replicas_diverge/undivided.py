@@ -10,7 +10,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.analysis.ranks.reductions import Reached
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import summarize_names
 
@@ -38,12 +37,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
             f"them by the number of ranks: the loss on each rank is a mean, so the step is {event.world} times "
             "as large as in a single process",
             "Divide by the number of ranks afterwards: `p.grad /= dist.get_world_size()`, or divide the loss.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(event.site, f"{event.name} called here"),
-                    *analysis.user_frames(reached.step.site, "step() called here"),
-                ]
-            ),
+            analysis.places((event.site, f"{event.name} called here"), (reached.step.site, "step() called here")),
             tuple(names),
             ops=(event.at, reached.step.op),
         )
