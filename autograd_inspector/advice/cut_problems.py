@@ -46,7 +46,7 @@ def cut_problem(
     if cut.added >= 0:
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
     reads = [analysis.looked_for[t].site for t in cut.parameters if t in analysis.looked_for]
-    ends = (*ends, *(place for site in reads for place in analysis.user_frames(site, ".grad read here, None")))
+    ends = (*ends, *analysis.places(*((site, ".grad read here, None") for site in reads)))
     names = [name_of(analysis, t) for t in cut.parameters] or [name_of(analysis, t) for t in cut.ops[0].inputs]
     return Problem(
         severity,

@@ -93,10 +93,7 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
     return (
         "the loss does not use it" if used is None else "no result computed from it reaches the loss",
         "Use it in the loss that backward() is called on, or skip parameters without a gradient (`if p.grad is not None`).",
-        (
-            *(analysis.user_frames(used.site, "used here") if used is not None else ()),
-            *analysis.user_frames(runs[-1].site, "backward called here"),
-        ),
+        analysis.places((used, "used here"), (runs[-1], "backward called here")),
     )
 
 

@@ -36,10 +36,8 @@ def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) 
         else f"the graph of {name}, recorded before this capture, was freed by an earlier backward(): this one runs through "
         "it a second time",
         _fix(names[0], alone=not entered, code=code),
-        (
-            *(place for op, _ in entered for place in analysis.user_frames(op.site, "used again here")),
-            *(analysis.user_frames(by.site, "graph freed here") if by is not None else ()),
-            *analysis.user_frames(run.site, "second backward here"),
+        analysis.places(
+            *((op, "used again here") for op, _ in entered), (by, "graph freed here"), (run, "second backward here")
         ),
         tuple(names),
         (

@@ -18,10 +18,7 @@ def names_in_order(analysis: Analysis, found: Unreduced) -> list[str]:
 
 def steps_here(analysis: Analysis, found: Unreduced) -> tuple[Location, ...]:
     """The backward and the step."""
-    return (
-        *analysis.user_frames(found.first.run.site, "backward() called here"),
-        *analysis.user_frames(found.first.step.site, "step() called here"),
-    )
+    return analysis.places((found.first.run, "backward() called here"), (found.first.step, "step() called here"))
 
 
 def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location, ...]:

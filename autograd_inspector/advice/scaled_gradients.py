@@ -93,7 +93,7 @@ def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensor
         "error" if what == "stepped" else "warning",
         f"the gradients of {summarize_names(names)} come from scaler.scale(loss) and {text}",
         fix,
-        analysis.places((site, f"scaled gradients {what} here"), (scaled.site, "loss scaled here")),
+        analysis.places((site, f"scaled gradients {what} here"), (scaled, "loss scaled here")),
         tuple(names),
         cures=tuple(_unscaled(analysis, site, scaled, what)),
     )

@@ -61,7 +61,7 @@ def _in_engine(analysis: Analysis) -> Iterator[Problem]:
             f"{name} was computed while backward ran {f'`{short_name(called)}`' if called else 'a hook'}, where grad mode is "
             "off: it does not require grad, and cannot be differentiated",
             "Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad.",
-            analysis.places((made.site, "computed here, without a graph"), (run.site, "differentiated here")),
+            analysis.places((made, "computed here, without a graph"), (run, "differentiated here")),
             (name,),
             ops=(made.index,),
         )

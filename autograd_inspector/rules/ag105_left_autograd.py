@@ -65,8 +65,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             _rewrap_fix(cut.ops[0], what),
             dedupe_locations(
                 [
-                    *analysis.user_frames(op.site, "left torch here" if left else "rewrapped here"),
-                    *(place for o in taken for place in analysis.user_frames(o.site, "left torch here")),
+                    *analysis.places(
+                        (op, "left torch here" if left else "rewrapped here"), *((o, "left torch here") for o in taken)
+                    )
                 ]
             ),
             tuple(_cures(analysis, op, taken)),
@@ -165,8 +166,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             else "Compute it under `with torch.no_grad():` where nothing trains on it, or call detach() before numpy().",
             (
                 *kept_places(analysis, held),
-                *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
-                *analysis.user_frames(op.site, "refused here"),
+                *analysis.places((made, "computed with its graph here"), (op, "refused here")),
             ),
             (name,),
             ops=(op.index,),

@@ -75,7 +75,7 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
         "`torch.func.functional_call(model, params, args)`.",
         analysis.places(
             (first.site if call is None or call.site < 0 else call.site, "computed here"),
-            (event.site, "differentiated here"),
+            (event, "differentiated here"),
         ),
         tuple(names),
         ops=(first.index,),
@@ -118,7 +118,7 @@ def _random(analysis: Analysis, event: RandomUnderVmap) -> Problem:
         f"{what} under torch.vmap, which was not given randomness=",
         'Pass `randomness="different"` to vmap for a random draw of each sample, or `randomness="same"` for one that all '
         "samples share.",
-        analysis.places((event.site, "made by vmap here"), (site, "random op called here")),
+        analysis.places((event, "made by vmap here"), (site, "random op called here")),
         ("torch.vmap", *([op.name] if op is not None else [])),
         ops=(op.index,) if op is not None else (),
     )

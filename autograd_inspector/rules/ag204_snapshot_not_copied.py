@@ -64,7 +64,7 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
         f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
         "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
         "model another name.",
-        analysis.places((found.op.site, "copied onto itself here"), (found.step.site, "moved here")),
+        analysis.places((found.op, "copied onto itself here"), (found.step, "moved here")),
         tuple(names),
         ops=(found.op.index,),
     )
@@ -78,7 +78,7 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
         f"Keep a copy of each: `{_simple(name)}.clone()` where it is stored, or compute a new tensor instead of changing it "
         "in place.",
-        analysis.places((found.changed.site, "changed in place here"), (found.stacked.site, "put together here")),
+        analysis.places((found.changed, "changed in place here"), (found.stacked, "put together here")),
         (name,),
         ops=(found.stacked.index,),
         cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(found.changed.site, "")[:1]),
@@ -109,11 +109,7 @@ def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
         "warning",
         text,
         "Keep a copy: `.detach().clone()` of a tensor, `copy.deepcopy(model.state_dict())` of a model.",
-        analysis.places(
-            (first.taken.site, "kept without a copy here"),
-            (first.changed.site, "changed here"),
-            (first.used.site, used),
-        ),
+        analysis.places((first.taken, "kept without a copy here"), (first.changed, "changed here"), (first.used, used)),
         tuple(names),
         ops=(first.used.index,),
         cures=tuple(_copied(analysis, first)),

@@ -68,11 +68,7 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
         "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable only gives that name "
         "to another tensor.",
-        tuple(
-            place
-            for event in events
-            for place in analysis.user_frames(event.site, "new value computed and discarded here")
-        ),
+        analysis.places(*((event, "new value computed and discarded here") for event in events)),
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple(_written(analysis, events[0])),
@@ -116,9 +112,9 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
             f"Copy the old {agree(names, 'value', 'values')} back before the next step: `p.copy_(backup)` under "
             "torch.no_grad().",
             analysis.places(
-                (first.written.site, "written here, and not restored"),
-                (first.taken.site, "copied here"),
-                (analysis.capture.ops[first.step].site, "step() goes on from there"),
+                (first.written, "written here, and not restored"),
+                (first.taken, "copied here"),
+                (analysis.capture.ops[first.step], "step() goes on from there"),
             ),
             tuple(names),
             ops=(first.written.index,),

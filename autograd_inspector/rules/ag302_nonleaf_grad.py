@@ -85,10 +85,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
-        (
-            *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
-            *(place for read in reads[:4] for place in analysis.user_frames(read.site, ".grad read here")),
-        ),
+        analysis.places((made, "became a non-leaf here"), *((read, ".grad read here") for read in reads[:4])),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
         cures=(*_leaf_again(analysis, tensors[0], made), *_cures(analysis, tensors)),
@@ -179,9 +176,8 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"{refusal.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
             "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
             "to the optimizer.",
-            (
-                *(place for op in births[:4] for place in analysis.user_frames(op.site, "became a non-leaf here")),
-                *analysis.user_frames(refusal.site, "given to the optimizer here"),
+            analysis.places(
+                *((op, "became a non-leaf here") for op in births[:4]), (refusal, "given to the optimizer here")
             ),
             tuple(names),
             cures=tuple(_leaves(analysis, births)),
@@ -203,10 +199,7 @@ def _flags(analysis: Analysis) -> Iterator[Problem]:
             "of the parameters that it is computed from."
             if "hook" not in op.name
             else f"Register the hook on the leaf that {name} is computed from, or use register_hook().",
-            (
-                *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
-                *analysis.user_frames(op.site, "refused here"),
-            ),
+            analysis.places((made, "became a non-leaf here"), (op, "refused here")),
             (name,),
             ops=(op.index,),
             cures=tuple(_without_history(analysis, op, name)),

@@ -93,10 +93,7 @@ def _no_epsilon(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Prob
         "gradients also round to 0, step() divides by zero",
         "Keep the parameters in float32 and compute in float16 under torch.autocast() with a GradScaler, or in bfloat16. "
         f"Otherwise use an eps that float16 can represent: `{optimizer.type}(..., eps=1e-4)`.",
-        (
-            *analysis.user_frames(optimizer.site, "optimizer created here"),
-            *(place for step in steps[-1:] for place in analysis.user_frames(step.site, "step() called here")),
-        ),
+        analysis.places((optimizer, "optimizer created here"), *((step, "step() called here") for step in steps[-1:])),
         (*dict.fromkeys(row.name for row in concerned), "eps"),
         ops=tuple(step.op for step in steps[-1:]),
     )

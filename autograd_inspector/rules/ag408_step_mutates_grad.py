@@ -77,10 +77,7 @@ def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
         f"{join_names(names, 4)} is no longer the gradient that backward() computed",
         "Read the gradient (norm, histogram, clipping) between backward() and step(); with schedulefree, the "
         "...Reference classes do not modify .grad.",
-        (
-            *analysis.user_frames(step.site, "step() changes .grad here"),
-            *(place for read in reads[:4] for place in analysis.user_frames(read.site, "stale .grad read here")),
-        ),
+        analysis.places((step, "step() changes .grad here"), *((read, "stale .grad read here") for read in reads[:4])),
         (*names, f"{optimizer.type}.step"),
         ops=(step.op,),
         cures=tuple(brought_forward(analysis, reads[0].site, step.site)),

@@ -70,10 +70,9 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         f"{optimizer.type}.step() was called in eval mode: {why}",
         fix,
         (
-            *(analysis.user_frames(back.site, "loaded here, including the mode") if back is not None else ()),
-            *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
+            *analysis.places((back, "loaded here, including the mode"), (switch, "switched to eval mode here")),
             *_model_in_train_mode(analysis, optimizer, step),
-            *analysis.places((optimizer.site, "optimizer created here"), (step.site, "step() called here")),
+            *analysis.places((optimizer, "optimizer created here"), (step, "step() called here")),
         ),
         (optimizer.type, "train()"),
         ops=(step.op,),
@@ -144,13 +143,11 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             f"the model was {what} while {optimizer.type} was in train mode: these are the weights at which the next "
             "gradient is computed, not the averaged weights that the method returns",
             "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
-            (
-                *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
-                *analysis.places(
-                    (op.site, f"{what} here"),
-                    (before[-1].site, "last step before that"),
-                    (optimizer.site, "optimizer created here"),
-                ),
+            analysis.places(
+                (call, f"{what} here"),
+                (op, f"{what} here"),
+                (before[-1], "last step before that"),
+                (optimizer, "optimizer created here"),
             ),
             (optimizer.type, "eval()"),
             ops=(op.index,),

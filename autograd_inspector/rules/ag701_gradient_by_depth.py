@@ -56,10 +56,7 @@ def _problem(analysis: Analysis, trend: Trend) -> Problem:
         f"the gradient {what} in the backward pass, by a factor of {per_layer:.2g} per layer: its norm is {norms[1]:.2g} at "
         f"{names[1]} and {norms[0]:.2g} at {names[0]}{because}",
         _fix(trend, flat),
-        (
-            *(place for op in flat[:1] for place in analysis.user_frames(op.site, "applied here")),
-            *analysis.places((first.op.site, "first layer"), (last.op.site, "last layer")),
-        ),
+        analysis.places(*((op, "applied here") for op in flat[:1]), (first.op, "first layer"), (last.op, "last layer")),
         names,
         (
             f"In step {trend.step:,} the gradient norms over {len(trend.layers)} weights, first to last, are "

@@ -74,7 +74,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             f"{agree(names, 'learns', 'learn')} nothing from what is computed of the sample, only from the other "
             "terms of the loss",
             _RSAMPLE,
-            analysis.places((draw.op.site, "drawn here"), (draw.backward.site, "backward called here")),
+            analysis.places((draw.op, "drawn here"), (draw.backward, "backward called here")),
             tuple(names),
             ops=(draw.op.index,),
             cures=tuple(_cures(analysis, draw.op, drawn=True)),

@@ -37,11 +37,9 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
             asked(analysis, held),
             (
                 *why_frozen(analysis, held),
-                *analysis.user_frames(optimizer.site, "given to the optimizer here"),
-                *(
-                    p
-                    for step in analysis.timeline.steps_of(optimizer.id).all[-1:]
-                    for p in analysis.user_frames(step.site, "step() moves nothing")
+                *analysis.places(
+                    (optimizer, "given to the optimizer here"),
+                    *((step, "step() moves nothing") for step in analysis.timeline.steps_of(optimizer.id).all[-1:]),
                 ),
             ),
             tuple(names),

@@ -116,7 +116,7 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
         f"checkpoint(use_reentrant=True) got no input that requires grad, so its output has no graph although "
         f"{summarize_names(names) or 'its parameters'} would learn",
         "Pass use_reentrant=False, or let an input require grad (model.enable_input_require_grads()).",
-        analysis.places((ops[0].site, "checkpointed here"), (run.site, "backward called here")),
+        analysis.places((ops[0], "checkpointed here"), (run, "backward called here")),
         tuple(names),
         ops=tuple(op.index for op in ops[:64]),
         cures=tuple(not_reentrant(analysis, ops[0])),
@@ -164,12 +164,10 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             *calls,
             *frozen_here(analysis, inputs, until=run.start),
             *made,
-            *(
-                place
-                for op in made_at[:3]
-                for place in analysis.user_frames(op.site, "made here, without requires_grad")
+            *analysis.places(
+                *((op, "made here, without requires_grad") for op in made_at[:3]),
+                (run, "backward called here" if run.index >= 0 else "gradient asked for here"),
             ),
-            *analysis.user_frames(run.site, "backward called here" if run.index >= 0 else "gradient asked for here"),
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),
         cures=tuple(_thawed(analysis, inputs, run)),
@@ -221,10 +219,7 @@ def _not_asked(analysis: Analysis, tensors: list[int], site: int) -> Problem:
         f"the gradient of {join_names(names, 3)} was asked for, but {agree(names, 'it does', 'they do')} not "
         "require grad",
         f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
-        (
-            *analysis.user_frames(site, "gradient asked for here"),
-            *(place for op in made[:1] for place in analysis.user_frames(op.site, "made here")),
-        ),
+        analysis.places((site, "gradient asked for here"), *((op, "made here") for op in made[:1])),
         tuple(names),
         cures=tuple(_asked_for(analysis, tensors)),
     )

@@ -21,9 +21,9 @@ def cut_within(analysis: Analysis) -> Iterator[Problem]:
             f"Compute with the saved tensor itself in {found.function}.backward, or mark it with @once_differentiable if it is "
             "not to be differentiated.",
             analysis.places(
-                (found.cut.site, "cut inside backward here"),
-                (found.run.site, "gradient with a graph computed here"),
-                (found.again.site, "differentiated again here"),
+                (found.cut, "cut inside backward here"),
+                (found.run, "gradient with a graph computed here"),
+                (found.again, "differentiated again here"),
             ),
             (found.function, name),
             ops=(found.cut.index,),

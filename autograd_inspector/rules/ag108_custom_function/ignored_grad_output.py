@@ -67,8 +67,8 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
         f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
         analysis.places(
             (analysis.capture.function_sites.get(name, -1), "backward leaves it out here"),
-            (op.site, "applied here"),
-            (run.site, "backward called here"),
+            (op, "applied here"),
+            (run, "backward called here"),
         ),
         (name, *dict.fromkeys(names)),
         ops=(op.index,),

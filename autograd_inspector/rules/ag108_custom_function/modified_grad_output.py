@@ -30,10 +30,7 @@ def modifying(analysis: Analysis) -> Iterator[Problem]:
                 else "that is right only as long as autograd hands the tensor to nobody else"
             ),
             f"Compute a new tensor in {name}.backward, or work on a copy (`grad_output.clone()`).",
-            (
-                *analysis.user_frames(site, "gradient modified here"),
-                *(place for op in _calls(analysis, name) for place in analysis.user_frames(op.site, "applied here")),
-            ),
+            analysis.places((site, "gradient modified here"), *((op, "applied here") for op in _calls(analysis, name))),
             (name,),
             cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(site, "")[:1]),
             safe=True,

@@ -82,9 +82,10 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
         "error" if readers else "warning",
         f"{name}.forward modifies its input {made} in place without ctx.mark_dirty: {effect}",
         fix,
-        (
-            *analysis.places((edit.site, "input modified here"), (function.site, "applied here")),
-            *(place for reader in readers[:1] for place in analysis.user_frames(reader.site, "read here")),
+        analysis.places(
+            (edit, "input modified here"),
+            (function, "applied here"),
+            *((reader, "read here") for reader in readers[:1]),
         ),
         (name, made),
         ops=(function.index,),

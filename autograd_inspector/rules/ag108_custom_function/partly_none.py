@@ -89,9 +89,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
         "info" if partial else "warning",
         f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which {effect}",
         f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
-        analysis.places(
-            (inner, "backward is defined here"), (op.site, "applied here"), (run.site, "backward called here")
-        ),
+        analysis.places((inner, "backward is defined here"), (op, "applied here"), (run, "backward called here")),
         (name, *names),
         ops=(op.index,),
     )

@@ -94,8 +94,8 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             analysis.places(
                 (marked.get(name, -1), "marked here"),
                 (analysis.capture.function_sites.get(name, -1), "backward is defined here"),
-                (op.site, "applied here"),
-                (run.site, "second derivative asked for here"),
+                (op, "applied here"),
+                (run, "second derivative asked for here"),
             ),
             (name,),
             ops=(op.index,),
@@ -111,9 +111,7 @@ def _wrong_number(analysis: Analysis, run: Backward) -> Iterator[Problem]:
                 "error",
                 f"{short}.backward returns gradients that do not fit its inputs: {run.error.split(':', 1)[-1].strip()[:200]}",
                 f"Return exactly one gradient for each argument of {short}.forward, each shaped like that argument.",
-                analysis.places(
-                    (inner, "backward is defined here"), (analysis.capture.ops[node.op].site, "applied here")
-                ),
+                analysis.places((inner, "backward is defined here"), (analysis.capture.ops[node.op], "applied here")),
                 (short,),
                 ops=(node.op,),
             )

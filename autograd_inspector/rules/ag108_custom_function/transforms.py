@@ -23,10 +23,7 @@ def refused_by_transforms(analysis: Analysis) -> Iterator[Problem]:
             f"torch.func cannot transform {name}: its forward takes ctx, and no setup_context is defined",
             f"Define `{name}.forward` without ctx, move what it saves to a static method `setup_context(ctx, inputs, output)`, "
             "and set `generate_vmap_rule = True` for vmap.",
-            (
-                *analysis.user_frames(event.site, "forward is defined here"),
-                *(place for op in calls for place in analysis.user_frames(op.site, "applied here")),
-            ),
+            analysis.places((event, "forward is defined here"), *((op, "applied here") for op in calls)),
             (name,),
             ops=tuple(op.index for op in calls),
         )

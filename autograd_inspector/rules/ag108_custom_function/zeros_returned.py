@@ -38,9 +38,7 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
             f"{agree(names, 'gets', 'get')} gradients by other ways alone",
             f"Return the gradient of {name}.forward from {name}.backward. Where no gradient is meant to pass, detach() "
             "says so, and saves the computation.",
-            analysis.places(
-                (capture.function_sites.get(name, -1), "backward is defined here"), (op.site, "applied here")
-            ),
+            analysis.places((capture.function_sites.get(name, -1), "backward is defined here"), (op, "applied here")),
             (name,),
             ops=(op.index,),
         )

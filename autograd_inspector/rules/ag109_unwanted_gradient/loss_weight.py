@@ -28,9 +28,7 @@ def _problem(analysis: Analysis, found: LossWeight) -> Problem:
         "weight, give it a second term (`exp(-s) * term + s`); a Lagrange multiplier needs an optimizer with maximize=True.",
         (
             *made_here(analysis, [found.tensor]),
-            *analysis.places(
-                (found.op.site, "weighs a term here"), (found.optimizer.site, "given to the optimizer here")
-            ),
+            *analysis.places((found.op, "weighs a term here"), (found.optimizer, "given to the optimizer here")),
         ),
         (name,),
         ops=(found.op.index,),

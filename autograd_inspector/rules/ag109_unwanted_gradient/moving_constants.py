@@ -31,9 +31,9 @@ def _target(analysis: Analysis, found: Bootstrapped) -> Problem:
         "Compute the target under torch.no_grad(), or detach() it before it is compared; a copy of the network that "
         "follows slowly makes it steadier.",
         analysis.places(
-            (found.added.site, "target computed with its graph here"),
-            (found.used.site, "the network computes it here"),
-            (found.compared.site, "compared with the prediction here"),
+            (found.added, "target computed with its graph here"),
+            (found.used, "the network computes it here"),
+            (found.compared, "compared with the prediction here"),
         ),
         (*names, target),
         ops=(found.compared.index,),
@@ -50,10 +50,7 @@ def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
         "step uses it",
         f"detach() the factor: in `log_prob * {weight}.detach()` it is a number that weighs the sample. Train what computes it "
         "with another loss.",
-        (
-            *analysis.user_frames(found.product.site, "multiplied here"),
-            *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
-        ),
+        analysis.places((found.product, "multiplied here"), (made, "computed with its graph here")),
         (*names, weight),
         ops=(found.product.index,),
     )

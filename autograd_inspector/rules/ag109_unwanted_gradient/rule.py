@@ -62,10 +62,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         f"backward reaches {summarize_names(names)}, a copy that no optimizer holds: a target network or teacher that was not "
         f"detached{why}",
         "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
-        (
-            *(place for event in plain[:1] for place in analysis.user_frames(event.site, "freezes nothing here")),
-            *_places(analysis, copies),
-        ),
+        (*analysis.places(*((event, "freezes nothing here") for event in plain[:1])), *_places(analysis, copies)),
         tuple(names),
     )
 
@@ -109,9 +106,9 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
         (
             *entrance(analysis, mixed_round),
             *analysis.places(
-                (mixed_round.foreign.site, "leaves gradients here"),
-                (mixed_round.own_run.site, "adds to them here"),
-                (mixed_round.step.site, "step() uses the sum here"),
+                (mixed_round.foreign, "leaves gradients here"),
+                (mixed_round.own_run, "adds to them here"),
+                (mixed_round.step, "step() uses the sum here"),
             ),
         ),
         tuple(names),

@@ -28,12 +28,10 @@ def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
         "towards what is to learn from it",
         "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and give "
         "the optimizer only what is to learn.",
-        (
-            *analysis.places(
-                (found.use.site, "the target is computed with gradient here"),
-                (found.op.site, "taken as the target here"),
-            ),
-            *(p for o in holders for p in analysis.user_frames(o.site, "given to the optimizer here")),
+        analysis.places(
+            (found.use, "the target is computed with gradient here"),
+            (found.op, "taken as the target here"),
+            *((o, "given to the optimizer here") for o in holders),
         ),
         tuple(names),
         ops=(found.op.index,),

@@ -125,11 +125,10 @@ def _finding(
         f"Work on a copy inside the checkpointed function: {copy} before `{ops[0].name}`."
         if checkpointed
         else repair(analysis, ops, name),
-        (
-            *(location for op in ops for location in analysis.user_frames(op.site, "modified here")),
-            *analysis.places(
-                (saver.site, "made or read before here" if checkpointed else "saved here"), (run.site, "needed here")
-            ),
+        analysis.places(
+            *((op, "modified here") for op in ops),
+            (saver, "made or read before here" if checkpointed else "saved here"),
+            (run, "needed here"),
         ),
         (name, *dict.fromkeys(op.name for op in ops)),
         (

@@ -56,9 +56,9 @@ def written_through_numpy(analysis: Analysis, run: Backward, alias: AliasWrite, 
         if inward
         else f"Work on a copy: {copied_array(name)}, or an out-of-place NumPy call.",
         analysis.places(
-            (alias.site, "written through NumPy here"),
-            (op.site, "memory shared with the array here" if inward else "NumPy alias made here"),
-            (run.site, "backward used the memory here"),
+            (alias, "written through NumPy here"),
+            (op, "memory shared with the array here" if inward else "NumPy alias made here"),
+            (run, "backward used the memory here"),
         ),
         (name,),
         ("Likely, from the source: NumPy's own writes cannot be observed.",),

@@ -45,9 +45,9 @@ def ctx_edits(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node]
                     f"Keep it by `ctx.save_for_backward(...)` instead of `ctx.{kept} = ...`, so that autograd checks it, and "
                     f"modify {name} only after backward(), or a `.clone()` of it.",
                     analysis.places(
-                        (op.site, "modified here"),
-                        (analysis.capture.ops[node.op].site, "kept here"),
-                        (run.site, "backward used the new values here"),
+                        (op, "modified here"),
+                        (analysis.capture.ops[node.op], "kept here"),
+                        (run, "backward used the new values here"),
                     ),
                     (name, attribute),
                     (

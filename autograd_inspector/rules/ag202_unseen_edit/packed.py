@@ -137,7 +137,7 @@ def _finding(analysis: Analysis, node: str, op: Op, name: str, tensor: int, edit
         f"{subject} was saved for backward by `{op.name}` ({short}) inside a checkpoint and then modified by "
         f"`{edit.name}` inside it: recomputation compares no versions, so the gradients are silently wrong",
         repair(analysis, [edit], subject),
-        analysis.places((edit.site, "modified here"), (op.site, "saved here")),
+        analysis.places((edit, "modified here"), (op, "saved here")),
         (subject,),
         (
             f"`{op.name}` ({short}) saved {subject}: {needs_because(name)}.",

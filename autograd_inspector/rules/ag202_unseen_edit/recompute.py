@@ -100,7 +100,7 @@ def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Wri
         f"{several} {were} modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in backward "
         "with the new values, so the gradients are silently wrong",
         f"{fix}.",
-        analysis.places((edit.site, "modified here"), (op.site, "read again in recomputation")),
+        analysis.places((edit, "modified here"), (op, "read again in recomputation")),
         tuple(names),
         (
             f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",

@@ -64,9 +64,7 @@ def _finding(analysis: Analysis, run: Backward, before: Op, after: Op) -> Proble
         else f"the checkpoint recomputed another forward than the one that ran: {one} returned something else",
         "Let the checkpointed function depend on its arguments and on parameters alone: no counter, cache, mode or autocast "
         "that is another one in backward.",
-        analysis.places(
-            (before.site, "in the forward"), (after.site, "in the recomputation"), (run.site, "backward called here")
-        ),
+        analysis.places((before, "in the forward"), (after, "in the recomputation"), (run, "backward called here")),
         (before.name, after.name),
         ops=(before.index, after.index),
     )

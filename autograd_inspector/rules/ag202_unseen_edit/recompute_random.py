@@ -43,7 +43,7 @@ def _finding(analysis: Analysis, event: RandomStateDropped, again: dict[str, tup
         f"checkpoint(preserve_rng_state=False) recomputes {join_names(again, 3)} in backward with other random numbers than "
         "in the forward: the gradients belong to another output, and are silently wrong",
         "Leave preserve_rng_state at True, its default, for functions that draw random numbers.",
-        analysis.places((event.site, "checkpointed here"), (first.site, "random numbers drawn here")),
+        analysis.places((event, "checkpointed here"), (first, "random numbers drawn here")),
         tuple(again),
         ("The random op ran in the forward, and once more in backward; the state of the generator was not kept.",),
         tuple(op.index for _, op in again.values()),

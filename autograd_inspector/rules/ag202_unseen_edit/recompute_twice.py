@@ -69,7 +69,7 @@ def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) 
         f"function again, so it is modified twice, `{reader.name}` is recomputed with other values than in the forward, and "
         "the gradients are silently wrong",
         f"Compute out of place inside the checkpointed function, or modify {name} outside of it.",
-        analysis.places((first.site, "modified here"), (reader.site, "computed again with other values here")),
+        analysis.places((first, "modified here"), (reader, "computed again with other values here")),
         (name, first.name),
         (
             f"The forward ran `{first.name}` once.",

@@ -72,11 +72,7 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
         "error" if run.error else "warning",
         f"torch.autograd.grad does not find {name} in the graph of {roots}{'' if run.error else ', and returns None'}: {why}",
         fix,
-        (
-            *(analysis.user_frames(made.site, "made here") if made is not None else ()),
-            *(analysis.user_frames(computed.site, "computed here, without it") if computed is not None else ()),
-            *analysis.user_frames(run.site, "gradient asked for here"),
-        ),
+        analysis.places((made, "made here"), (computed, "computed here, without it"), (run, "gradient asked for here")),
         (name,),
         ops=(made.index,) if made is not None else (),
     )

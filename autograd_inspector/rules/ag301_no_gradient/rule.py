@@ -112,7 +112,7 @@ def _finding(
 ) -> Problem:
     names = [name_of(analysis, t) for t in tensors]
     holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
-    made = tuple(place for o in holders for place in analysis.user_frames(o.site, "given to the optimizer here"))
+    made = analysis.places(*((o, "given to the optimizer here") for o in holders))
     runs = [run for run in analysis.capture.backwards if run.api == "backward"]
     return Problem(
         severity,

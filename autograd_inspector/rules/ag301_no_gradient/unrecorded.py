@@ -27,7 +27,4 @@ def readings(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]
     mine = list(tensors)
     op = next((op for tensor in mine for op in unrecorded(analysis, tensor)), None)
     thawed = analysis.lifecycle.unfrozen(mine)
-    return (
-        *(place for change in thawed[-1:] for place in analysis.user_frames(change.site, "requires grad from here on")),
-        *(analysis.user_frames(op.site, "used here") if op is not None else ()),
-    )
+    return analysis.places(*((change, "requires grad from here on") for change in thawed[-1:]), (op, "used here"))

@@ -40,8 +40,7 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
         "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
         (
             *again,
-            *(place for op in entered for place in analysis.user_frames(op.site, "taken into the sum here")),
-            *analysis.user_frames(found.op.site, "gradients cancel here"),
+            *analysis.places(*((op, "taken into the sum here") for op in entered), (found.op, "gradients cancel here")),
         ),
         (*names, *terms),
         ops=(found.op.index,),

@@ -203,10 +203,9 @@ def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
         writes = [w for w, _ in analysis.writes_to(storage, tensor, 0, op.index) if not w.has(Trait.STEP)]
         places = [(w, capture.place(w.site)) for w in writes[-1:]]
         last += [w for w, p in places if p is not None and p.line not in lines]
-    return tuple(
-        place
-        for write in sorted(last, key=lambda w: -w.index)
-        for place in analysis.user_frames(
-            write.site, f"{join_names(names_of(analysis, (w.tensor for w in write.writes)))} was set here"
+    return analysis.places(
+        *(
+            (write, f"{join_names(names_of(analysis, (w.tensor for w in write.writes)))} was set here")
+            for write in sorted(last, key=lambda w: -w.index)
         )
     )

@@ -199,10 +199,7 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "
         f"{seen}{short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
         f"finite there, and {summarize_names(names)} {agree(names, 'gets', 'get')} it",
         cure(op),
-        (
-            *(analysis.user_frames(op.site, "derivative is not finite here") if op is not None else ()),
-            *analysis.user_frames(run.site, "backward called here"),
-        ),
+        analysis.places((op, "derivative is not finite here"), (run, "backward called here")),
         (*made, *names),
         ops=(op.index,) if op is not None else (),
         cures=tuple(kept_finite(analysis, op, forward=False)),

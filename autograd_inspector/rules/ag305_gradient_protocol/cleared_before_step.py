@@ -91,14 +91,10 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
         f"{', and '.join(counts)}",
         "If several backward() calls belong to one step (micro-batches, several losses), call zero_grad() once for each "
         "step(), right after it.",
-        (
-            *(
-                place
-                for lost in reversed(members)
-                for place in analysis.user_frames(lost.site, "cleared too often here")
-            ),
-            *(place for lost in members for place in analysis.user_frames(lost.run.site, "gradients computed here")),
-            *analysis.user_frames(steps[-1].site, "step() uses the last ones only"),
+        analysis.places(
+            *((lost, "cleared too often here") for lost in reversed(members)),
+            *((lost.run, "gradients computed here") for lost in members),
+            (steps[-1], "step() uses the last ones only"),
         ),
         (*last, *never),
         cures=tuple(cleared_once(analysis, members[-1].site, members[-1].run.site, steps[-1])),
@@ -115,7 +111,7 @@ def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> P
         f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "
         f"{agree(names, 'does', 'do')} not move",
         "Call optimizer.step() (with its parentheses) between backward() and the next zero_grad().",
-        analysis.places((lost.run.site, "gradients computed here"), (lost.site, "cleared here, unused")),
+        analysis.places((lost.run, "gradients computed here"), (lost, "cleared here, unused")),
         tuple(names),
         cures=tuple(cure for each in holders[:1] for cure in stepped_after(analysis, lost.run, each)),
     )

@@ -102,9 +102,9 @@ def _problem(analysis: Analysis, cleared: Cleared, tensors: list[int]) -> Proble
         f"{own}.step(): both optimizers hold {agree(names, 'it', 'them')}, and the step uses the other gradients alone",
         f"Call {other}.zero_grad() before that backward(), or after {own}.step().",
         analysis.places(
-            (call.site, "cleared by another optimizer here"),
-            (run.site, "gradients computed here"),
-            (step.site, "step() uses the rest here"),
+            (call, "cleared by another optimizer here"),
+            (run, "gradients computed here"),
+            (step, "step() uses the rest here"),
         ),
         tuple(names),
         ops=(step.op,),

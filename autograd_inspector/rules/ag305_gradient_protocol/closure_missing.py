@@ -23,7 +23,7 @@ def closure_missing(analysis: Analysis) -> Iterator[Problem]:
             "one step",
             f"Define a function that clears the gradients, computes the loss, calls backward() and returns the loss, and "
             f"pass it: `{name}.step(closure)`.",
-            analysis.places((step.site, "step() called here"), (optimizer.site, "optimizer made here")),
+            analysis.places((step, "step() called here"), (optimizer, "optimizer made here")),
             (optimizer.type, "closure"),
             ops=(step.op,),
         )

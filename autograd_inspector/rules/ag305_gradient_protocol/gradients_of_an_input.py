@@ -156,9 +156,9 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         "loss added to it",
         fix,
         analysis.places(
-            (foreign.runs[0].site, "leaves gradients in the parameters here"),
-            (foreign.own.run.site, "added to them here"),
-            (foreign.step.site, "step() uses the sum here"),
+            (foreign.runs[0], "leaves gradients in the parameters here"),
+            (foreign.own.run, "added to them here"),
+            (foreign.step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(foreign.step.op,),

@@ -45,11 +45,10 @@ def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
         f"step() applies to {summarize_names(names)} the same gradient as the step before: the backward() in between "
         f"gives gradients to {summarize_names(others)}, and nothing clears or assigns {agree(names, 'its', 'their')} .grad",
         f"Assign the new gradients in every round, or clear them with zero_grad() where no loss reaches {them}.",
-        (
-            *(analysis.user_frames(assigned.site, "gradient assigned here, once") if assigned is not None else ()),
-            *analysis.places(
-                (found.step.site, "step() applies it again here"), (found.run.site, "backward() reaches others here")
-            ),
+        analysis.places(
+            (assigned, "gradient assigned here, once"),
+            (found.step, "step() applies it again here"),
+            (found.run, "backward() reaches others here"),
         ),
         tuple(names),
         ops=(found.step.op,),
@@ -64,9 +63,7 @@ def _twice(analysis: Analysis, found: SteppedTwice) -> Problem:
         f"{optimizer}.step() runs twice with no backward() in between: the second step moves {summarize_names(names)} by the "
         f"same {agree(names, 'gradient', 'gradients')} once more",
         "Call step() once after each backward(); remove the second call.",
-        analysis.places(
-            (found.second.site, "second step() called here"), (found.first.site, "first step() called here")
-        ),
+        analysis.places((found.second, "second step() called here"), (found.first, "first step() called here")),
         tuple(names),
         ops=(found.second.op,),
         cures=tuple((Remove(place),) for place in analysis.user_frames(found.second.site, "")[:1]),
@@ -83,9 +80,9 @@ def _dropped(analysis: Analysis, found: DroppedLate) -> Problem:
         f"Drop them between backward() and step() where step() is to leave {them} as {they} {agree(names, 'is', 'are')}; "
         "otherwise remove that line.",
         analysis.places(
-            (found.step.site, f"step() moves {them} here"),
-            (found.site, "gradients dropped here, too late"),
-            (found.call.site, "cleared here in any case"),
+            (found.step, f"step() moves {them} here"),
+            (found, "gradients dropped here, too late"),
+            (found.call, "cleared here in any case"),
         ),
         tuple(names),
         ops=(found.step.op,),
@@ -100,9 +97,9 @@ def _changed(analysis: Analysis, found: ChangedLate) -> Problem:
         f"{found.call.api} clears them before anything reads them: the change has no effect",
         "Change gradients between backward() and step().",
         analysis.places(
-            (found.op.site, "gradients changed here, too late"),
-            (found.step.site, "step() uses them here"),
-            (found.call.site, "cleared here"),
+            (found.op, "gradients changed here, too late"),
+            (found.step, "step() uses them here"),
+            (found.call, "cleared here"),
         ),
         tuple(names),
         ops=(found.op.index,),

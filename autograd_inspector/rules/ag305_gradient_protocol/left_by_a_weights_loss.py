@@ -124,12 +124,11 @@ def _problem(analysis: Analysis, found: Weighed, tensors: list[int]) -> Problem:
         f"detach() the factor: `{factor}.detach()` is a number in the loss of {weights}."
         if "`" not in factor
         else f"detach() the factor where it goes into the loss of {weights}.",
-        (
-            *analysis.places(
-                (found.product.site, "multiplied with its graph here"), (found.foreign.run.site, "gradients left here")
-            ),
-            *(analysis.user_frames(made.site, "computed here") if made is not None else ()),
-            *analysis.user_frames(found.step.site, "step() uses the sum here"),
+        analysis.places(
+            (found.product, "multiplied with its graph here"),
+            (found.foreign.run, "gradients left here"),
+            (made, "computed here"),
+            (found.step, "step() uses the sum here"),
         ),
         (*names, factor),
         ops=(found.step.op,),

@@ -106,9 +106,9 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         f"Call `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
         f"{agree(names, 'its', 'their')} own loss.",
         analysis.places(
-            (left.own.run.site, "added to the gradients of another loss here"),
-            (left.foreign.run.site, "gradients of the other loss left here"),
-            (left.step.site, "step() uses the sum here"),
+            (left.own.run, "added to the gradients of another loss here"),
+            (left.foreign.run, "gradients of the other loss left here"),
+            (left.step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(left.step.op,),

@@ -59,10 +59,7 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         "warning",
         f"{why}: {summarize_names(names)} {agree(names, 'has', 'have')} no gradient and {agree(names, 'does', 'do')} not move",
         fix,
-        (
-            *analysis.user_frames(step.site, "step() without gradients"),
-            *(analysis.user_frames(loss.site, "no backward() from this loss") if loss is not None else ()),
-        ),
+        analysis.places((step, "step() without gradients"), (loss, "no backward() from this loss")),
         tuple(names),
         ops=(step.op,),
         cures=tuple(

@@ -43,9 +43,8 @@ def _problem(analysis: Analysis, optimizers: list[OptimizerRecord], rounds: list
         f"To train, call backward() on the loss and {variable(analysis, optimizers[0])}.step() (in Lightning, with "
         "automatic_optimization = False: self.manual_backward(loss) and step()); to look only, compute it under "
         "torch.no_grad().",
-        (
-            *analysis.user_frames(rounds[-1].site, "no backward() from this loss"),
-            *(place for each in optimizers for place in analysis.user_frames(each.site, "optimizer made here")),
+        analysis.places(
+            (rounds[-1], "no backward() from this loss"), *((each, "optimizer made here") for each in optimizers)
         ),
         tuple(names),
         ops=tuple(op.index for op in rounds[:4]),

@@ -38,10 +38,7 @@ def _finding(analysis: Analysis, event: StartRefused, tensor: int, *, no_scalar:
         "computes it), or pass a gradient of that shape."
         if no_scalar
         else f"Pass a gradient of shape {shape}: one number for each element of {name}.",
-        (
-            *(analysis.user_frames(made.site, "computed here, with this shape") if made is not None else ()),
-            *analysis.user_frames(event.site, "backward called here"),
-        ),
+        analysis.places((made, "computed here, with this shape"), (event, "backward called here")),
         (name,),
         ops=(made.index,) if made is not None else (),
         cures=tuple(_averaged(analysis, event)) if no_scalar else (),

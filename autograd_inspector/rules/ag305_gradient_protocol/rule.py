@@ -204,7 +204,7 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         "warning",
         f"{summarize_names(names)} {why}",
         _clearing_fix(analysis, step, run),
-        analysis.places((run.site, "added to old gradients here"), (step.site, "step() uses the sum here")),
+        analysis.places((run, "added to old gradients here"), (step, "step() uses the sum here")),
         tuple(names),
         ops=(step.op,),
         cures=tuple(_clearing(analysis, step, run)),

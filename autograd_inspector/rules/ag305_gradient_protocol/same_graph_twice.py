@@ -55,9 +55,9 @@ def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, 
         "Remove one of the two backward() calls. Where the first one is for another purpose (a norm, a penalty), use "
         "torch.autograd.grad(), which leaves .grad alone, or clear the gradients between the two.",
         analysis.places(
-            (second.site, "the same gradients added again here"),
-            (first.site, "first added here"),
-            (step.site, "step() uses the sum here"),
+            (second, "the same gradients added again here"),
+            (first, "first added here"),
+            (step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(step.op,),

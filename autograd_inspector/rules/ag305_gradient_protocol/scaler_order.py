@@ -69,8 +69,7 @@ def _no_gradients(analysis: Analysis) -> Iterator[Problem]:
             else "Call `scaler.scale(loss).backward()` instead of `loss.backward()`.",
             (
                 *(analysis.user_frames(optimizer.site, "given to the optimizer here") if unscaled else ()),
-                *(place for run in runs for place in analysis.user_frames(run.site, "backward called here")),
-                *analysis.user_frames(event.site, "refused here"),
+                *analysis.places(*((run, "backward called here") for run in runs), (event, "refused here")),
             ),
             (event.type,),
         )
@@ -90,14 +89,9 @@ def _half(analysis: Analysis) -> Iterator[Problem]:
             f"GradScaler cannot unscale the float16 gradients of {summarize_names(name_of(analysis, t) for t in half)}"
             + "".join(f": {origin.api} made the parameters float16" for origin in made if origin is not None),
             "Keep the parameters in float32, and compute in float16 under torch.autocast: no `half()` on the model.",
-            (
-                *(
-                    place
-                    for origin in made
-                    if origin is not None
-                    for place in analysis.user_frames(origin.site, "parameters made float16 here")
-                ),
-                *analysis.user_frames(event.site, "refused here"),
+            analysis.places(
+                *((origin, "parameters made float16 here") for origin in made if origin is not None),
+                (event, "refused here"),
             ),
             (event.type, "float16"),
         )

@@ -56,9 +56,7 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
         f"Call `{clearing}` at the beginning of the closure.",
         (
             *loss_line(analysis, second, "computed again here, with the old gradients still there"),
-            *analysis.places(
-                (second.run.site, "added to old gradients here"), (step.site, "step() evaluates the closure here")
-            ),
+            *analysis.places((second.run, "added to old gradients here"), (step, "step() evaluates the closure here")),
         ),
         tuple(names),
         ops=(step.op,),
@@ -159,10 +157,10 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
         text,
         fix,
         analysis.places(
-            (second.run.site, "added to the gradients of the old place here"),
-            (writes[0].site, "moved by its gradients here"),
-            (first.run.site, "gradients at the old place computed here"),
-            (step.site, "step() uses the sum here"),
+            (second.run, "added to the gradients of the old place here"),
+            (writes[0], "moved by its gradients here"),
+            (first.run, "gradients at the old place computed here"),
+            (step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(step.op,),

@@ -133,7 +133,7 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
             f"{summarize_names(late_updates)} still had the .grad of the update before, and nothing cleared it: gradients add up from "
             "round to round",
             f"Clear the gradient after each update: {which}.",
-            analysis.places((run.site, "added to old gradients here"), (site, "updated here")),
+            analysis.places((run, "added to old gradients here"), (site, "updated here")),
             tuple(late_updates),
             ops=tuple(update.op.index for update, _ in late_updates.values()),
             cures=tuple(

@@ -63,7 +63,7 @@ def _problem(analysis: Analysis, site: int, tensors: list[int], step: Step) -> P
         f"{agree(names, 'it does', 'they do')} not move",
         f"Remove that line if {agree(names, 'it is', 'they are')} to learn. To freeze {agree(names, 'it', 'them')}, set "
         "requires_grad to False, which saves the computation as well.",
-        analysis.places((site, "gradients dropped here"), (step.site, "step() without them here")),
+        analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
         tuple(names),
         ops=(step.op,),
     )

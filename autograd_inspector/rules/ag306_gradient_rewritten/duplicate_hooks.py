@@ -36,7 +36,7 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
             "the same gradient",
             "Register it once, before the loop; or keep what register_hook() returns and call its remove() after the "
             "backward.",
-            analysis.places((site, "registered again here"), (run.site, "backward called here")),
+            analysis.places((site, "registered again here"), (run, "backward called here")),
             (*dict.fromkeys(names), name),
             cures=tuple((RunOnce(place),) for place in analysis.user_frames(site, "")),
         )

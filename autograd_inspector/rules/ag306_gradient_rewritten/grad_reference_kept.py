@@ -48,8 +48,8 @@ def overwritten(analysis: Analysis) -> Iterator[Problem]:
             "Keep copies: `p.grad.clone()`.",
             analysis.places(
                 (site, "kept without a copy here"),
-                (run.site, "overwritten by this backward"),
-                (op.site, "used here as the old gradient"),
+                (run, "overwritten by this backward"),
+                (op, "used here as the old gradient"),
             ),
             (*names, holder),
             cures=tuple((Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),

@@ -41,10 +41,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 "continues with the modified values whatever the hook returns, and other paths of backward may share that "
                 "tensor",
                 _out_of_place(op),
-                (
-                    *analysis.user_frames(op.site, "gradient modified here"),
-                    *(p for h in hooks[:2] for p in analysis.user_frames(h.site, role_of(h))),
-                ),
+                analysis.places((op, "gradient modified here"), *((h, role_of(h)) for h in hooks[:2])),
                 (*hooked, op.name),
                 ops=(op.index,),
                 cures=tuple(
@@ -147,10 +144,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
             "warning" if starved else "info",
             f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} {effect}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
-            (
-                *(place for c in mine[-1:] for place in analysis.user_frames(c.site, "hook registered here")),
-                *analysis.user_frames(op.site, "module called here"),
-            ),
+            analysis.places(*((c, "hook registered here") for c in mine[-1:]), (op, "module called here")),
             (*dict.fromkeys(names), hook),
             ops=(op.index,),
         )
@@ -184,7 +178,7 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
             f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} {effect}",
             "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
-            analysis.places((hook.site, role_of(hook)), (op.site, "the hooked tensor is made here")),
+            analysis.places((hook, role_of(hook)), (op, "the hooked tensor is made here")),
             (*dict.fromkeys(names), name),
             ops=(op.index,),
         )

@@ -42,10 +42,7 @@ def emptied_by_hook(analysis: Analysis) -> Iterator[Problem]:
             f"the hook {name} {_TEXTS[what].format(summarize_names(names))}",
             "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`), step there with a separate optimizer "
             "before it is cleared, or remove the hook.",
-            (
-                *analysis.user_frames(site, "gradient rewritten here"),
-                *(place for hook in hooks[:2] for place in analysis.user_frames(hook.site, role_of(hook))),
-            ),
+            analysis.places((site, "gradient rewritten here"), *((hook, role_of(hook)) for hook in hooks[:2])),
             (*dict.fromkeys(names), name),
         )
 

@@ -27,7 +27,7 @@ def _problem(analysis: Analysis, found: Paired) -> Problem:
         f"each element with all {count} elements of the other{reduced}",
         f"Give both the same shape: `.squeeze(1)` on the tensor of shape [{count}, 1], or `.unsqueeze(1)` on the tensor of shape "
         f"[{count}].",
-        analysis.places((found.op.site, "broadcast here"), (found.reduced.site, "reduced here")),
+        analysis.places((found.op, "broadcast here"), (found.reduced, "reduced here")),
         (column, row),
         ops=(found.op.index,),
         cures=tuple(of_one_shape(analysis, found)),

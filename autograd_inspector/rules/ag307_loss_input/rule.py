@@ -65,7 +65,7 @@ def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
         f"{loss.name}() expects {_EXPECTS[expected]}; its input is the result of `{made.name}`, so "
         f"{_EFFECTS[expected, found.given]}",
         _fix(found),
-        analysis.places((loss.site, "passed to the loss function here"), (made.site, f"`{made.name}` computed here")),
+        analysis.places((loss, "passed to the loss function here"), (made, f"`{made.name}` computed here")),
         (made.name, loss.name),
         ops=(loss.index,),
         cures=tuple(as_expected(analysis, found)),
@@ -92,7 +92,7 @@ def _swapped(analysis: Analysis, found: Swapped) -> Problem:
         f"{loss.name}() gets the target first: its input is a constant, and its target is the result of `{made.name}`, "
         "which requires grad",
         f"Swap the arguments: {loss.name}(input, target) takes the prediction first.",
-        analysis.places((loss.site, "passed to the loss function here"), (made.site, "prediction computed here")),
+        analysis.places((loss, "passed to the loss function here"), (made, "prediction computed here")),
         (made.name, loss.name),
         ops=(loss.index,),
         cures=tuple(prediction_first(analysis, found)),

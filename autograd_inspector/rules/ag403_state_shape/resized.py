@@ -44,14 +44,10 @@ def resized(
         f"{list(row.shape)})",
         "Create a new nn.Parameter and a new optimizer when a shape changes. Otherwise change the state the same way, "
         f'`optimizer.state[parameter]["{kinds[0]}"] = ...`, or drop it: `optimizer.state.pop(parameter)`.',
-        (
-            *(place for site in sites for place in analysis.user_frames(site, "shape changed here")),
-            *(
-                place
-                for step in steps[-1:]
-                for place in analysis.user_frames(step.site, "stepped with the old state here")
-            ),
-            *analysis.user_frames(optimizer.site, "optimizer created here"),
+        analysis.places(
+            *((site, "shape changed here") for site in sites),
+            *((step, "stepped with the old state here") for step in steps[-1:]),
+            (optimizer, "optimizer created here"),
         ),
         (*names, *kinds),
     )

@@ -141,11 +141,8 @@ def _is_reordered(entries: list[tuple[ParameterRow, StateEntry]]) -> bool:
 def _made(analysis: Analysis, unfit_entries: list[tuple[ParameterRow, StateEntry]]) -> tuple[Location, ...]:
     """Where the program made what is state now."""
     made = [analysis.flow.birth(entry.tensor) for _, entry in unfit_entries if entry.tensor >= 0]
-    return tuple(
-        place
-        for op in made[:1]
-        if op is not None and not op.has(Trait.STEP)
-        for place in analysis.user_frames(op.site, "this state was created here")
+    return analysis.places(
+        *((op, "this state was created here") for op in made[:1] if op is not None and not op.has(Trait.STEP))
     )
 
 

@@ -29,7 +29,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
         f"{' (by their param_names)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
         f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
         f"{SAME_ORDER[:-1]}{_renumbered(analysis, optimizer)}." if swap.by_name else SAME_ORDER,
-        analysis.places((swap.site, "state loaded here"), (optimizer.site, "optimizer created here")),
+        analysis.places((swap, "state loaded here"), (optimizer, "optimizer created here")),
         tuple(names),
     )
 

@@ -36,7 +36,7 @@ def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterato
                 *frozen_here(analysis, found.tensors),
                 *analysis.places(
                     (found.thawed, "unfrozen here in the other model"),
-                    (found.optimizer.site, "passed to the optimizer here"),
+                    (found.optimizer, "passed to the optimizer here"),
                 ),
             ),
             tuple(names),

@@ -127,7 +127,7 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen and then unfrozen again before the first step, so step() "
             f"updates {agree(names, 'it', 'them')}",
             "Freeze last, after the code that sets requires_grad of all parameters, or exclude the frozen parameters from that loop.",
-            analysis.places((site, "unfrozen again here"), (frozen[moved[0]].site, "frozen here")),
+            analysis.places((site, "unfrozen again here"), (frozen[moved[0]], "frozen here")),
             tuple(names),
         )
 

@@ -121,9 +121,7 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 f"{summarize_names(names)} {agree(names, 'is', 'are')} a duplicate: in {one.type} and in {other.type}, "
                 "which both step with the same gradient",
                 "Pass each parameter to one optimizer only.",
-                analysis.places(
-                    (one.site, "first optimizer created here"), (other.site, "second optimizer created here")
-                ),
+                analysis.places((one, "first optimizer created here"), (other, "second optimizer created here")),
                 tuple(names),
             )
 

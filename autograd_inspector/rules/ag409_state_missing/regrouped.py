@@ -23,7 +23,7 @@ def other_groups(analysis: Analysis, load: LoadRefused, optimizer: OptimizerReco
         f"{load.api} refused the checkpoint: it has as many parameters, but in different groups (saved: "
         f"{list(load.saved_groups)}, here: {list(load.own_groups)}); the optimizer holds {summarize_names(names)}",
         _handed_over(analysis, load, optimizer),
-        analysis.places((load.site, "loaded here"), (optimizer.site, "optimizer created here")),
+        analysis.places((load, "loaded here"), (optimizer, "optimizer created here")),
         tuple(names),
     )
 

@@ -89,10 +89,10 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
         f"{load.api} refused the checkpoint: its groups hold different numbers of parameters ({sizes}){what}",
         "Build the optimizer with the parameters that it had when the checkpoint was written, load the checkpoint, then call "
         "add_param_group({'params': [...]}) for the new parameters.",
-        (
-            *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
-            *(place for c in added[-2:] for place in analysis.user_frames(c.site, "added here")),
-            *analysis.user_frames(load.site, "loaded here"),
+        analysis.places(
+            *((c, "unfrozen here") for c in thawed[-2:]),
+            *((c, "added here") for c in added[-2:]),
+            (load, "loaded here"),
         ),
         tuple(names),
         cures=tuple(_thawed_later(analysis, load, optimizer, [c.site for c in thawed])),

@@ -46,9 +46,9 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
         f"{optimizer.type}.step() reads {key} from the state of {summarize_names(names)}, which does not have it{why}",
         f"Pass {option} to {optimizer.type}() when creating it; or s{fresh}" if option else f"S{fresh}",
         (
-            *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
+            *analysis.places(*((line, "option set here") for line in lines)),
             *assigned_by_program(analysis, optimizer, [key]),
-            *analysis.places((step.site, "step() raised here"), (optimizer.site, "optimizer created here")),
+            *analysis.places((step, "step() raised here"), (optimizer, "optimizer created here")),
         ),
         (*names, key),
     )
@@ -87,8 +87,11 @@ def _never_made(
         "parameters of the groups, whether or not they require grad yet.",
         (
             *made_by_class(analysis, optimizer, kinds),
-            *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
-            *analysis.places((step.site, "step() raised here"), (optimizer.site, "optimizer created here")),
+            *analysis.places(
+                *((c, "unfrozen here") for c in thawed[-2:]),
+                (step, "step() raised here"),
+                (optimizer, "optimizer created here"),
+            ),
         ),
         (*names, key),
     )

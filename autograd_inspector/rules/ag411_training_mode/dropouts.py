@@ -39,7 +39,7 @@ def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
         "warning",
         f"`{found.op.name}` drops values although {name} is in eval mode: {why}",
         fix,
-        analysis.places((found.op.site, "drops values here"), (found.call.site, "called in eval mode here")),
+        analysis.places((found.op, "drops values here"), (found.call, "called in eval mode here")),
         (name, found.op.name),
         ops=(found.op.index,),
         cures=tuple(
@@ -60,7 +60,7 @@ def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
         f"{join_names(layers, _NAMED)} {agree(layers, 'drops', 'drop')} nothing, and gets the same input each time",
         f"To draw samples with dropout, put {join_names(layers, _NAMED)} back into train mode after {name}.eval(): "
         f"`for m in {name}.modules(): if isinstance(m, nn.Dropout): m.train()`. Otherwise, one call is enough.",
-        analysis.places((first.site, "called in eval mode here"), (found.together.site, "combined here")),
+        analysis.places((first, "called in eval mode here"), (found.together, "combined here")),
         (name, *layers[:_NAMED]),
         ops=(found.together.index,),
     )

@@ -74,10 +74,11 @@ def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
         f"called after it; {join_names(layers, _NAMED)} {agree(layers, 'behaves', 'behave')} as in evaluation",
         f"Call {name}.train() after the evaluation, before training continues. Or restore the previous mode: "
         f"`was_training = {name}.training` before `{name}.eval()`, `{name}.train(was_training)` after the evaluation.",
-        (
-            *analysis.user_frames(switch.site, "put into eval mode here"),
-            *(analysis.user_frames(found.looked.site, "evaluated here") if found.looked is not None else ()),
-            *analysis.places((found.call.site, "trained in eval mode here"), (found.step.site, "step() called here")),
+        analysis.places(
+            (switch, "put into eval mode here"),
+            (found.looked, "evaluated here"),
+            (found.call, "trained in eval mode here"),
+            (found.step, "step() called here"),
         ),
         (name, switch.api, *layers[:_NAMED]),
         ops=(found.step.op,),

@@ -79,16 +79,15 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         (
             *(analysis.user_frames(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
             *kept_places(analysis, kept_by(analysis, tensor)),
-            *(
-                place
-                for op in siblings_cut_off(analysis, reader, made)
-                for place in analysis.user_frames(
-                    op.site, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not"
-                )
+            *analysis.places(
+                *(
+                    (op, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not")
+                    for op in siblings_cut_off(analysis, reader, made)
+                ),
+                (made, "carried over from here"),
+                *((op, "computed here") for op in _viewed(analysis, made)),
+                (reader, "used again here"),
             ),
-            *(analysis.user_frames(made.site, "carried over from here") if made is not None else ()),
-            *(place for op in _viewed(analysis, made) for place in analysis.user_frames(op.site, "computed here")),
-            *analysis.user_frames(reader.site, "used again here"),
             *backwards(analysis, freed_by, run),
         ),
         (name,),

@@ -73,7 +73,7 @@ def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached,
         "warning" if how in {"from one", "by another op"} else "error",
         message,
         fix,
-        analysis.places((call.site, f"{call.name} called here"), (reached.step.site, "step() called here")),
+        analysis.places((call, f"{call.name} called here"), (reached.step, "step() called here")),
         tuple(names),
         ops=(call.at, reached.step.op),
     )

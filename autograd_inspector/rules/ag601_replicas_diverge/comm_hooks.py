@@ -62,9 +62,7 @@ def _nothing(analysis: Analysis, hook: ReductionHooked, tensors: list[int], run:
         f"the communication hook of {hook.type} reduces nothing: backward() ran, and the hook called no collective, so step() "
         f"updates {summarize_names(names)} with gradients from this rank only and the replicas diverge",
         "Remove the hook, or return the future of an all_reduce of `bucket.buffer()` divided by the number of ranks.",
-        analysis.places(
-            (hook.site, "hook registered here"), (run.site, "backward() called here"), (step, "step() called here")
-        ),
+        analysis.places((hook, "hook registered here"), (run, "backward() called here"), (step, "step() called here")),
         tuple(names),
     )
 
@@ -78,7 +76,7 @@ def _undivided(analysis: Analysis, hook: ReductionHooked, call: Communicated, te
         "the hook",
         "Divide in the hook: `bucket.buffer().div_(dist.get_world_size())` before all_reduce, or divide its result.",
         analysis.places(
-            (call.site, f"{call.name} called here"), (hook.site, "hook registered here"), (step, "step() called here")
+            (call, f"{call.name} called here"), (hook, "hook registered here"), (step, "step() called here")
         ),
         tuple(names),
     )

@@ -36,9 +36,7 @@ def clipped_alone(analysis: Analysis) -> Iterator[Problem]:
                 f"Clip after {own.name} and after the division by the number of ranks, so that all ranks clip the same "
                 "gradient.",
                 analysis.places(
-                    (clips[-1].site, "clipped here"),
-                    (own.site, f"{own.name} called here"),
-                    (reached.step.site, "step() called here"),
+                    (clips[-1], "clipped here"), (own, f"{own.name} called here"), (reached.step, "step() called here")
                 ),
                 tuple(names),
                 ops=(own.at, reached.step.op),

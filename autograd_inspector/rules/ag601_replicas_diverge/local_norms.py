@@ -27,9 +27,7 @@ def _problem(analysis: Analysis, found: ScaledAlone) -> Problem:
         "Combine the numbers of all ranks first: call all_reduce on the sum of squares before its root. Or call "
         "`torch.nn.utils.clip_grad_norm_(model.parameters(), limit)`, which does so for sharded parameters.",
         analysis.places(
-            (found.write.site, "scaled here"),
-            (found.read.site, "number computed here"),
-            (found.step.site, "step() called here"),
+            (found.write, "scaled here"), (found.read, "number computed here"), (found.step, "step() called here")
         ),
         tuple(names),
         ops=(found.write.index, found.step.op),

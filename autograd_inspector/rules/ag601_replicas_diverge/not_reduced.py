@@ -154,14 +154,12 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
         f"{start}: {why}, so the ranks continue with different values of {agree(names, 'it', 'them')}",
         fix,
         (
-            *(
-                place
-                for event in (calls[:1] if by_hand else ())
-                for place in analysis.user_frames(event.site, f"{event.name} called on the others here")
+            *analysis.places(
+                *((event, f"{event.name} called on the others here") for event in (calls[:1] if by_hand else ()))
             ),
             *called_at(analysis, found, "used here"),
             *steps_here(analysis, found),
-            *(analysis.user_frames(sharder.site, "sharded here") if sharder is not None else ()),
+            *analysis.places((sharder, "sharded here")),
         ),
         tuple(names),
         ops=(found.first.step.op,),
@@ -223,10 +221,10 @@ def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
         "Wrap the model: `DistributedDataParallel(model)`, and call the wrapper. Or call all_reduce on the gradients "
         "between backward() and step().",
         (
-            *analysis.user_frames(found.first.step.site, "step() called here"),
+            *analysis.places((found.first.step, "step() called here")),
             *steps_here(analysis, found),
             *called_at(analysis, found, "used here"),
-            *(analysis.user_frames(shown.site, what) if shown is not None else ()),
+            *analysis.places((shown, what)),
         ),
         tuple(names),
         ops=(found.first.step.op,),

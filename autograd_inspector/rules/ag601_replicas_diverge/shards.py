@@ -38,7 +38,7 @@ def _problem(analysis: Analysis, off: ShardSyncSet, tensors: list[int], run: int
         "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
         "reduces the accumulated gradients.",
         analysis.places(
-            (off.site, "reduction switched off here"), (run, "backward() called here"), (step, "step() called here")
+            (off, "reduction switched off here"), (run, "backward() called here"), (step, "step() called here")
         ),
         tuple(names),
         ops=(op,),

@@ -37,7 +37,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
             f"them by the number of ranks: the loss on each rank is a mean, so the step is {event.world} times "
             "as large as in a single process",
             "Divide by the number of ranks afterwards: `p.grad /= dist.get_world_size()`, or divide the loss.",
-            analysis.places((event.site, f"{event.name} called here"), (reached.step.site, "step() called here")),
+            analysis.places((event, f"{event.name} called here"), (reached.step, "step() called here")),
             tuple(names),
             ops=(event.at, reached.step.op),
         )

@@ -76,9 +76,7 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
             f"reduced, ranks that did reach {agree(names, 'it', 'them')} wait, and the next forward raises.{static}",
             f"Use all parameters in each forward, or let {wrapper.type} detect the unused ones: "
             f"`find_unused_parameters=True`{' instead of static_graph=True' if wrapper.static else ''}.",
-            analysis.places(
-                (call.site, "forward called here"), (run.site, "backward() called here"), (wrapper.site, "wrapped here")
-            ),
+            analysis.places((call, "forward called here"), (run, "backward() called here"), (wrapper, "wrapped here")),
             tuple(names),
         )
         return
@@ -102,7 +100,7 @@ def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:
             "layer runs in several checkpoints with use_reentrant=True, or in several forwards before one backward",
             "Pass use_reentrant=False to checkpoint(). If the same layers run in each step, static_graph=True of "
             f"{wrapper.type} allows both cases.",
-            analysis.places((run.site, "raised here"), (before[-1].site, "forward called here")),
+            analysis.places((run, "raised here"), (before[-1], "forward called here")),
             tuple(names),
         )
         return

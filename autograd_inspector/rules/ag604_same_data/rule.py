@@ -63,7 +63,7 @@ def _unused(analysis: Analysis) -> Iterator[Problem]:
             f"the DataLoader reads the whole dataset on this rank: a DistributedSampler was created for it, for {event.parts} "
             "ranks, but the DataLoader did not get it",
             "Pass it to the loader, without shuffle: `DataLoader(dataset, sampler=sampler)`.",
-            analysis.places((event.site, "iterated here"), (event.made, "sampler created here")),
+            analysis.places((event, "iterated here"), (event.made, "sampler created here")),
             ("DistributedSampler", "DataLoader"),
         )
         return
@@ -78,7 +78,7 @@ def _another_part(analysis: Analysis, events: list[SamplerIterated]) -> Iterator
         f"rank {capture.rank} reads part {first.shard} of {first.parts} of the data, which is the part of rank "
         f"{first.shard}: DistributedSampler got rank={first.shard}",
         "Omit num_replicas and rank: DistributedSampler reads them from the process group. Or pass `rank=dist.get_rank()`.",
-        analysis.places((first.made, "sampler created here"), (first.site, "iterated here")),
+        analysis.places((first.made, "sampler created here"), (first, "iterated here")),
         ("DistributedSampler", "rank"),
     )
 
@@ -94,7 +94,7 @@ def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[P
         f"DistributedSampler returned the same order {last.again + 1} times: its epoch stays {last.epoch}, and it shuffles "
         "by its seed and its epoch",
         "Call `sampler.set_epoch(epoch)` at the start of each epoch, before iterating over the loader.",
-        analysis.places((last.site, "iterated again here"), (last.made, "sampler created here")),
+        analysis.places((last, "iterated again here"), (last.made, "sampler created here")),
         ("set_epoch",),
     )
 

@@ -76,8 +76,7 @@ def _unhooked(analysis: Analysis, found: Unreduced) -> Problem:
         f"{agree(names, 'it has a new AccumulateGrad node', 'they have new AccumulateGrad nodes')} without the hooks",
         f"Convert or move the model first, then wrap it: `{kind}(model.to(...))`. Create the optimizer after that.",
         (
-            *(place for cast in casts[-1:] for place in analysis.user_frames(cast.site, "converted here")),
-            *(analysis.user_frames(found.call.site, "forward called here") if found.call is not None else ()),
+            *analysis.places(*((cast, "converted here") for cast in casts[-1:]), (found.call, "forward called here")),
             *steps_here(analysis, found),
             *_wrapped(analysis, found),
         ),
@@ -107,7 +106,7 @@ def _added(analysis: Analysis, found: Unreduced) -> Problem:
         f"Change the model and set requires_grad first, then wrap it in {kind}, then create the optimizer. To unfreeze "
         "layers during training, wrap the model again after unfreezing them.",
         (
-            *(place for site, role in dict.fromkeys(sites) for place in analysis.user_frames(site, role)),
+            *analysis.places(*((site, role) for site, role in dict.fromkeys(sites))),
             *steps_here(analysis, found),
             *_wrapped(analysis, found),
         ),
