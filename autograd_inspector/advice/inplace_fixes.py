@@ -43,7 +43,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     copy = copied(op, code)
     place = analysis.capture.place(op.site)
     instead = written_out(place.source) if place is not None and op is edits[0] else ""
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     if op.has(Trait.STEP):
         return "Call optimizer.step() only after the last backward() that uses these parameters."
     if call is not None and call.inplace:

@@ -48,7 +48,7 @@ def _learns(analysis: Analysis, read: GradRead) -> bool:
 
 def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
     capture, tensor = analysis.capture, read.tensor
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.end <= read.at]
+    runs = [r for r in capture.completed_runs if r.end <= read.at]
     runs = [run for run in runs if tensor in run.reached and tensor not in run.empty]
     if not runs:
         return None
@@ -89,7 +89,7 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
             f"Call {method_on(name_of(analysis, read.tensor), 'requires_grad_()')} before the forward that uses it.",
             analysis.user_frames(late[-1].site, "requires grad from here on"),
         )
-    used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)
+    used = next((op for op in capture.ops if op.recorded and read.tensor in op.inputs), None)
     return (
         "the loss does not use it" if used is None else "no result computed from it reaches the loss",
         "Use it in the loss that backward() is called on, or skip parameters without a gradient (`if p.grad is not None`).",

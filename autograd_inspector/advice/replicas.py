@@ -29,7 +29,7 @@ def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location
         last = readers[: bisect_left(readers, end)][-1:]
         for reader in last:
             op = capture.ops[reader]
-            call = capture.calls[op.call] if op.call >= 0 else None
+            call = capture.call_of(op)
             while call is not None and call.parent >= 0:
                 call = capture.calls[call.parent]
             site = call.site if call is not None and call.site >= 0 else op.site

@@ -25,7 +25,7 @@ def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
     reported_sites: set[int] = set()
     clips = set(clipping_sites(analysis))
     for run in capture.backwards:
-        scaled = scaled_by(analysis, run) if run.api == "backward" and not run.error else None
+        scaled = scaled_by(analysis, run) if run.completed else None
         if scaled is None:
             continue
         readers = capture.readers.get(scaled.inputs[-1], ())

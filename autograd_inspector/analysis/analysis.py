@@ -87,7 +87,7 @@ class Analysis:
         return frozenset(self.capture.history.reached) | frozenset(
             tensor
             for run in self.capture.backwards
-            if run.api == "backward" and not run.error
+            if run.completed
             for tensor in run.reached
             if tensor not in run.empty
         )

@@ -108,7 +108,7 @@ def _leaf_again(analysis: Analysis, tensor: int, made: Op | None) -> Iterator[Re
 def _cures(analysis: Analysis, tensors: list[int]) -> Iterator[Remedies]:
     """Their gradients are kept: before the last backward that they took part in."""
     names = [analysis.capture.tensors[tensor].variable for tensor in tensors]
-    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    runs = analysis.capture.completed_runs
     place = analysis.capture.place(runs[0].site) if runs else None
     if place is not None and all(assignable(name, analysis, t) for name, t in zip(names, tensors, strict=True)):
         yield tuple(Insert(place, f"{name}.retain_grad()") for name in dict.fromkeys(names))

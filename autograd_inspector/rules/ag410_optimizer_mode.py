@@ -135,7 +135,7 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
         if not what or what in reported_looks or not before or not analysis.timeline.trains(optimizer.id, op.index):
             continue
         reported_looks.add(what)
-        call = capture.calls[op.call] if op.call >= 0 else None
+        call = capture.call_of(op)
         while call is not None and call.parent >= 0:
             call = capture.calls[call.parent]
         yield Problem(

@@ -82,7 +82,7 @@ def _flat_between(analysis: Analysis, first: Layer, last: Layer) -> tuple[Op, ..
     ops = [
         op
         for op in analysis.capture.ops[first.op.index : last.op.index]
-        if op.name in SATURATING and not op.name.startswith("relu") and op.last_seq > op.first_seq
+        if op.name in SATURATING and not op.name.startswith("relu") and op.recorded
     ]
     kinds: dict[str, list[Op]] = {}
     for op in ops:

@@ -42,7 +42,7 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
 
 def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """A ReLU whose inputs are all negative gets a slope there as well."""
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     if op.name.strip("_") != "relu":
         return
     if call is not None and call.type == "ReLU":

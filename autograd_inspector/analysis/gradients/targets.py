@@ -40,7 +40,7 @@ def trained_targets(analysis: Analysis) -> Iterator[TrainedTarget]:
         (False, analysis.flow.upstream(starts, ends=targets.__contains__)),
     ):
         for op, _ in walk:
-            for tensor in op.inputs if op.last_seq > op.first_seq else ():  # What initialises it records nothing.
+            for tensor in op.inputs if op.recorded else ():  # What initialises it records nothing.
                 if tensor in reached:
                     sides[target][tensor] = op
     alone = tuple(tensor for tensor in sides[True] if tensor not in sides[False])

@@ -30,7 +30,7 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
     """
     capture = analysis.capture
     parameters = _by_storage(analysis)
-    of_models = {record.storage for record in capture.tensors if record.kind in {"parameter", "buffer"}}
+    of_models = {record.storage for record in capture.tensors if record.of_model}
     steps_of: dict[int, list[int]] = {}
     for taken in capture.ops:
         if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:

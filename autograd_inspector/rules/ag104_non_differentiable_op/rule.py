@@ -49,7 +49,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for cut in caused_by(analysis, "non-differentiable"):
         op = cut.ops[0]
         drawn = analysis.capture.regions[op.region].library.startswith(SAMPLING)
-        call = analysis.capture.calls[op.call] if op.call >= 0 else None
+        call = analysis.capture.call_of(op)
         what = f"`{op.name}`" if not drawn else f"sample() of a distribution (`{op.name}`)"
         what += f" in {call.type}" if call is not None else ""
         fix = (

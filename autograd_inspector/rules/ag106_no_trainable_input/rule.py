@@ -98,7 +98,7 @@ def _inside(analysis: Analysis, checkpoint: Op) -> list[int]:
 
 def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
     """Reentrant checkpoints that starve parameters while backward has others to run to."""
-    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    runs = analysis.capture.completed_runs
     groups: dict[int, list[Op]] = {}
     for op in analysis.capture.ops:
         if op.name == CHECKPOINT and not any(analysis.capture.tensors[t].requires_grad for t in op.outputs):

@@ -24,7 +24,7 @@ def ignoring(analysis: Analysis) -> Iterator[Problem]:
     scaled: set[int] = set()
     for run, new in analysis.run_graphs if blind else ():
         for node in _scaled(analysis.capture.nodes, new, scaled):
-            op = analysis.capture.ops[node.op] if node.op >= 0 else None
+            op = analysis.capture.op_of(node)
             if op is None or not op.has(Trait.FUNCTION):
                 continue
             name = op.name.removesuffix(".apply")

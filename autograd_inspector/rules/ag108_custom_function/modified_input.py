@@ -22,7 +22,7 @@ def modifying_input(analysis: Analysis) -> Iterator[Problem]:
     told: set[tuple[str, int] | None] = set()
     for _, new in analysis.run_graphs:
         for node in new:
-            op = analysis.capture.ops[node.op] if node.op >= 0 else None
+            op = analysis.capture.op_of(node)
             for edit in _edits(analysis, op) if op is not None and op.has(Trait.FUNCTION) else ():
                 line = line_of(analysis, edit.site)
                 if op is None or line in told or not _is_users(analysis, op):
@@ -60,7 +60,7 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
     readers = [
         reader
         for reader in map(capture.ops.__getitem__, capture.readers.get(changed, ()))
-        if reader.index > function.index and reader.last_seq > reader.first_seq
+        if reader.index > function.index and reader.recorded
     ]
     saved = any(saved.tensor == changed for saved in node.saved)
     if not readers and not saved:

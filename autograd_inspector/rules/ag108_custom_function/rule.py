@@ -67,7 +67,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from _wrong_number(analysis, run)
         elif says(run.error, TorchError.ONCE_DIFFERENTIABLE):
             yield from _only_once(analysis, run)
-        elif not run.error and run.api == "backward":
+        elif run.completed:
             yield from partly.findings(run)
     yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)

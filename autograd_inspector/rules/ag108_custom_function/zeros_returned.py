@@ -19,7 +19,7 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
     told: set[str] = set()
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
+        op = capture.op_of(node)
         behind = analysis.leaves_below(node)
         if (
             op is None

@@ -124,5 +124,5 @@ def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:
             call = analysis.capture.calls[call.parent]
         yield from analysis.user_frames(call.site, "called with grad mode on here")
         yield from analysis.user_frames(use.site, "used here")
-    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error]
+    runs = analysis.capture.completed_runs
     yield from analysis.user_frames(runs[-1].site, "backward called here") if runs else ()

@@ -48,7 +48,7 @@ class _Readers:
         for op in self._ops:
             if not op.has(Trait.BACKWARD):
                 self._others.append(op.index)
-            elif op.last_seq > op.first_seq:
+            elif op.recorded:
                 for storage in {tensors[tensor].storage for tensor in op.inputs}:
                     self._by_storage.setdefault(storage, []).append(op.index)
 

@@ -58,7 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from never_there(analysis)
     yield from asked_of_others(analysis)
-    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    runs = analysis.capture.completed_runs
     if not runs or not analysis.capture.steps:
         return
     explained = {
@@ -163,5 +163,5 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
 
 
 def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
-    op = next((o for o in analysis.capture.ops if o.last_seq > o.first_seq and set(tensors) & set(o.inputs)), None)
+    op = next((o for o in analysis.capture.ops if o.recorded and set(tensors) & set(o.inputs)), None)
     return analysis.user_frames(op.site, "used here") if op is not None else ()

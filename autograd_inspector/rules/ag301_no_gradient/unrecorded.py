@@ -18,7 +18,7 @@ def unrecorded(analysis: Analysis, tensor: int) -> tuple[Op, ...]:
     """
     ops = [analysis.capture.ops[index] for index in analysis.capture.readers.get(tensor, ())]
     mine = [op for op in ops if op.call >= 0 and op.outputs and not op.writes and not op.has(_OTHERWISE)]
-    recorded = (op.last_seq > op.first_seq and analysis.lifecycle.requires_grad_at(tensor, op.index) for op in mine)
+    recorded = (op.recorded and analysis.lifecycle.requires_grad_at(tensor, op.index) for op in mine)
     return () if any(recorded) else tuple(mine)
 
 

@@ -77,7 +77,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
     for fault in capture.gradient_faults:
         run = capture.backwards[fault.backward]
         node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
+        op = capture.op_of(node)
         if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
             continue
         behind = analysis.leaves_below(node) & dead - cancelled.get(run.index, set())
@@ -158,7 +158,7 @@ def _factors(op: Op) -> tuple[int, ...]:
 
 def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Problem:
     names = [name_of(analysis, t) for t in leaves]
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     layer = layer_of(analysis, op)
     of = f" of {layer} (nn.{call.type})" if call is not None and layer else ""
     here = analysis.user_frames(op.site, "gradient becomes zero here")

@@ -188,7 +188,7 @@ def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ") -> Problem:
-    op = analysis.capture.ops[node.op] if node.op >= 0 else None
+    op = analysis.capture.op_of(node)
     short = node.name.rsplit("::", 1)[-1]
     behind = sorted(analysis.leaves_below(node))
     names = [name_of(analysis, t) for t in behind]

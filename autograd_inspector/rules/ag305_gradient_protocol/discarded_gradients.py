@@ -36,7 +36,7 @@ class Losses:
         self._analysis = analysis
         capture = analysis.capture
         stepping = {line_of(analysis, step.site) for step in capture.steps}
-        complete = (run for run in capture.backwards if run.api == "backward" and not run.error)
+        complete = (run for run in capture.completed_runs)
         runs = [run for run in complete if not _in_closure(analysis, run, stepping)]
         hooked = {hook.tensor for hook in capture.tensor_hooks}
         self._met: dict[int, list[tuple[int, int, Backward | Step]]] = {}

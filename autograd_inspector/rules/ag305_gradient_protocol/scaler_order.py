@@ -58,7 +58,7 @@ def _no_gradients(analysis: Analysis) -> Iterator[Problem]:
     for event in analysis.capture.events_of(ScalerRefused)[-1:]:
         optimizer = analysis.capture.placement.optimizers[event.optimizer]
         names = summarize_names(name_of(analysis, tensor) for tensor in optimizer.held)
-        runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error][-1:]
+        runs = analysis.capture.completed_runs[-1:]
         yield Problem(
             "error",
             f"{event.type} has no gradient to unscale: none of {names} has a .grad"

@@ -81,7 +81,7 @@ def _changes(analysis: Analysis, read: GradRead) -> list[Backward]:
     return [
         run
         for run in analysis.capture.backwards
-        if run.api == "backward" and not run.error and read.tensor in run.reached and read.tensor in run.stale
+        if run.completed and read.tensor in run.reached and read.tensor in run.stale
     ]
 
 

@@ -26,11 +26,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
             continue
         for write in op.writes:
             record = analysis.capture.tensors[write.tensor]
-            if (
-                record.birth >= 0
-                or record.kind in {"parameter", "buffer"}
-                or not _is_gradient(analysis, op, write.tensor)
-            ):
+            if record.birth >= 0 or record.of_model or not _is_gradient(analysis, op, write.tensor):
                 continue
             seen.add(op.site)
             hooks = _gradient_hooks(analysis)
@@ -122,14 +118,14 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
     zeroed_modules: dict[tuple[int, str], tuple[Op, set[int]]] = {}
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
+        op = capture.op_of(node)
         behind = analysis.leaves_below(node)
         zero = fault.kind in {"zero", "hooked"}
         if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
             of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
             zeroed_modules.setdefault(of_module, (op, set()))[1].update(behind)
     for op, behind in zeroed_modules.values():
-        call = capture.calls[op.call] if op.call >= 0 else None
+        call = capture.call_of(op)
         mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
         hook = short_name(mine[-1].hook) if mine else "a backward hook"
         starved = behind - alive

@@ -101,7 +101,7 @@ def _harmful(analysis: Analysis, write: GradWrite, owner: int) -> bool:
     """
     capture = analysis.capture
     steps = [{p.tensor for p in step.parameters} for step in capture.steps if step.at >= write.at]
-    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.api == "backward" and not r.error]
+    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.completed]
     stepped, reached = set[int]().union(*steps), set[int]().union(*runs)
     both = {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
     return both or _wiped(analysis, write, owner)

@@ -10,7 +10,7 @@ from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.before_load.shapes import shape_problems
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE
+from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE, state_of
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned
@@ -23,15 +23,6 @@ from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
 from autograd_inspector.rules.ag403_state_shape.swapped import SAME_ORDER, state_swapped
-
-_OWN_STATE = {
-    "SGD": {"momentum_buffer"},
-    "Adam": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    "AdamW": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    "RMSprop": {"step", "square_avg", "momentum_buffer", "grad_avg"},
-    "Adagrad": {"step", "sum"},
-}
-"""The state of the optimizers that checkpoints are mixed up between."""
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -82,7 +73,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     entries = [(row, entry) for row in rows for entry in row.state]
     unfit_entries = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
     loads = loads_of(analysis, optimizer)
-    own_state_names = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    own_state_names = state_of(optimizer.type) if optimizer.module.startswith("torch.optim") else None
     foreign = {entry.name for _, entry in entries} - own_state_names if own_state_names is not None and loads else set()
     if foreign and not unfit_entries:
         yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", sorted(foreign), loads)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.checkpoints.state_kinds import NEEDED_STATE, OPTIONAL_STATE
+from autograd_inspector.analysis.checkpoints.state_kinds import state_of
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -56,9 +56,9 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
 
 def _is_state(analysis: Analysis, optimizer: OptimizerRecord, key: str, rows: list[ParameterRow]) -> bool:
     """Whether state has such a key: the user's own class may have looked for it in its groups, or anywhere."""
-    if optimizer.module.startswith("torch.optim") and optimizer.type in NEEDED_STATE:
-        # Settings that the checkpoint of another optimizer lacks are looked for in the groups.
-        return key in NEEDED_STATE[optimizer.type] | OPTIONAL_STATE.get(optimizer.type, set())
+    own = state_of(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    if own is not None:
+        return key in own  # Settings that the checkpoint of another optimizer lacks are looked for in the groups.
     statements = [s for s in analysis.capture.events_of(StateStatement) if s.optimizer == optimizer.id]
     in_state = any(entry.name == key for row in rows for entry in row.state)
     return not statements or in_state or any(key in s.keys for s in statements)

@@ -25,7 +25,7 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
             text = f"backward() was called twice on {roots}: the first call freed its graph"
             return _twice(analysis, run, other, text, (), fix=_fix_of_one_loss(analysis, run, other))
         met = [op for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
-        common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
+        common = [op for op in met if op.recorded and op.outputs]
         if common and not other.retain_graph:
             return _part(analysis, run, other, max(common, key=lambda op: op.index))
     return _twice(
