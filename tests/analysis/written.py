@@ -196,7 +196,11 @@ class Written:
         return number
 
     def step(self, optimizer: int, *, line: int | None = None, gradient: int = -1) -> Step:
-        """A step, which wrote to all parameters that the optimizer holds."""
+        """A step, which met that gradient of all parameters that the optimizer holds."""
+        return self.steps_with(optimizer, dict.fromkeys(self.optimizers[optimizer].held, gradient), line=line)
+
+    def steps_with(self, optimizer: int, gradients: dict[int, int], *, line: int | None = None) -> Step:
+        """A step, which wrote to all parameters that the optimizer holds; ``gradients``: those that it met."""
         held = self.optimizers[optimizer].held
         writes = []
         for tensor in held:
@@ -206,12 +210,16 @@ class Written:
             writes.append(Write(tensor, storage, before, before + 1))
         start = len(self.ops)
         op = self._record("step", held, (), line, "train", NO_GRAD, Trait.STEP, recorded=False, writes=tuple(writes))
-        moved = tuple(ParameterStep(write.tensor, gradient, write.before, write.after, -1, -1) for write in writes)
+        moved = tuple(ParameterStep(w.tensor, gradients.get(w.tensor, -1), w.before, w.after, -1, -1) for w in writes)
         step = Step(op.index, optimizer, op.index, op.site, moved, start=start)
         self.steps.append(step)
         record = self.optimizers[optimizer]
         self.optimizers[optimizer] = replace(record, steps=record.steps + 1)
         return step
+
+    def inside(self, call: int) -> None:
+        """All that was written so far ran in that call of a module."""
+        self.ops = [replace(op, call=call) for op in self.ops]
 
     @property
     def capture(self) -> Capture:
