@@ -288,6 +288,8 @@ _SPELLED: Final = {
     "unpickle": "unpickling",
 }
 """How a program writes a call, where that is neither a function of torch nor said by the name."""
+_FOLLOWED: Final = {"all_gather_into_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter"}
+"""Collective -> its counterpart that autograd follows, where that has another name."""
 _TABLE: Final[dict[str, OpKind]] = {name: kinds for names, kinds in _ROWS for name in names.split()}
 _NODE = re.compile(r"([A-Z]\w*?)Backward\d+$")
 
@@ -300,6 +302,11 @@ def listed() -> list[str]:
 def kinds_of(name: str) -> OpKind:
     """What a call of that name does; NONE of one that nothing needs to be known of."""
     return _TABLE.get(name, OpKind.NONE)
+
+
+def followed(collective: str) -> str:
+    """The function of torch.distributed.nn.functional that does the same, and has a gradient."""
+    return _FOLLOWED.get(collective, collective)
 
 
 def spelled(name: str) -> str:

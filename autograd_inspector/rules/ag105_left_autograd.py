@@ -14,7 +14,7 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
-from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled
+from autograd_inspector.analysis.op_kinds import OpKind, followed, is_a, spelled
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
@@ -141,8 +141,7 @@ def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
 
 def _rewrap_fix(op: Op, source: str) -> str:
     if op.has(Trait.COLLECTIVE) and not is_a(op.name, OpKind.POINT_TO_POINT | OpKind.SENDS_OBJECTS):
-        followed = op.name.removesuffix("_tensor").removesuffix("_into")
-        instead = f"Use torch.distributed.nn.functional.{followed}, which has a gradient"
+        instead = f"Use torch.distributed.nn.functional.{followed(op.name)}, which has a gradient"
         if not op.name.startswith("all_gather"):
             return f"{instead}."
         return f"{instead}, or put the local tensor back into what was gathered, in the place of this rank."
