@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TESTS_OF = {
-    "analysis": ("model", "rules"),
+    "analysis": ("analysis", "model", "rules"),
     "advice": ("rules",),
     "api": ("test_live.py", "archive"),
     "capture/checkpoint_files": ("checkpoints",),

@@ -21,7 +21,6 @@ from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
-_STATE = ("parameter", "buffer")
 """Ops that make the same values every time."""
 
 
@@ -124,15 +123,15 @@ def _kept(analysis: Analysis, reader: Op, tensor: int, freed_by: Backward) -> bo
 def _of_state_alone(analysis: Analysis, tensor: int, made: Op) -> bool:
     """Whether it comes from parameters, buffers and constants alone: then it can be computed again at any time."""
     tensors = analysis.capture.tensors
-    for op, _ in analysis.flow.upstream([(tensor, made.index + 1)], lambda o, t: tensors[t].kind not in _STATE):
+    for op, _ in analysis.flow.upstream([(tensor, made.index + 1)], lambda o, t: not tensors[t].of_model):
         if (
             not op.inputs
             and not is_a(op.name, OpKind.RETURNS_CONSTANT)
-            and not any(tensors[t].kind in _STATE for t in op.outputs)
+            and not any(tensors[t].of_model for t in op.outputs)
         ):
             return False
         for read in op.inputs:
-            if tensors[read].kind not in _STATE and not analysis.flow.producers(read, op.index):
+            if not tensors[read].of_model and not analysis.flow.producers(read, op.index):
                 return False
     return True
 

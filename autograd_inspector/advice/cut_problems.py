@@ -10,7 +10,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Gradient
 from autograd_inspector.analysis.gradient_cuts.python_scalars import NOT_A_TENSOR
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -46,14 +46,14 @@ def cut_problem(
     if cut.added >= 0:
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
     reads = [analysis.looked_for[t].site for t in cut.parameters if t in analysis.looked_for]
-    ends = (*ends, *(place for site in reads for place in analysis.user_frames(site, ".grad read here, None")))
+    ends = (*ends, *analysis.places(*((site, ".grad read here, None") for site in reads)))
     names = [name_of(analysis, t) for t in cut.parameters] or [name_of(analysis, t) for t in cut.ops[0].inputs]
     return Problem(
         severity,
         f"{message}: {_effect(analysis, cut)}",
         fix,
-        dedupe_locations([*locations, *ends]),
-        tuple(dict.fromkeys(names)),
+        (*locations, *ends),
+        tuple(names),
         ops=tuple(op.index for op in cut.ops[:64]),
         cures=cures,
     )

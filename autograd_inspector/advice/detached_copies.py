@@ -46,7 +46,7 @@ def _served(analysis: Analysis, cut: GradientCut) -> list[Backward]:
     By way of a parameter's memory they start from whatever was written to it.
     """
     capture, first = analysis.capture, cut.ops[0]
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.start > first.index][:_SEVERAL]
+    runs = [r for r in capture.completed_runs if r.start > first.index][:_SEVERAL]
     return [
         run
         for run in runs

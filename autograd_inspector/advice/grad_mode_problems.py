@@ -89,9 +89,7 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
 def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
     """Whether the block that a location opens has one of the frames in it."""
     return any(
-        (f.filename, f.function) == (block.filename, block.function)
-        and (block.lineno, block.column) < (f.lineno, f.column)
-        and f.lineno <= block.block_end
+        f.scope == block.scope and (block.lineno, block.column) < (f.lineno, f.column) and f.lineno <= block.block_end
         for f in frames
     )
 

@@ -43,7 +43,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     copy = copied(op, code)
     place = analysis.capture.place(op.site)
     instead = written_out(place.source) if place is not None and op is edits[0] else ""
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     if op.has(Trait.STEP):
         return "Call optimizer.step() only after the last backward() that uses these parameters."
     if call is not None and call.inplace:
@@ -51,7 +51,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     outer = around(analysis, op)
     if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
         return "Compute out of place inside the custom Function."
-    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+    if is_a(op.name, OpKind.KEEPS_STATISTICS):
         return "Run backward() before the next forward in training mode, or put the norm layer into eval mode for that forward."
     if op.has(Trait.BACKWARD) or outer is not None:
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."

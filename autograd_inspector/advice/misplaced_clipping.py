@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.protocol import brought_forward, in_order
@@ -13,7 +13,6 @@ from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
@@ -36,7 +35,7 @@ def clipping_sites(analysis: Analysis) -> dict[int, tuple[str, int]]:
 
 def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
     """Clipping after step(), before backward(), of what no backward reaches, or of a generator that is used up."""
-    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error]
+    runs = analysis.capture.completed_runs
     reported_lines: set[tuple[str, int]] = set()
     sites, failed = clipping_sites(analysis), line_of(analysis, analysis.capture.error_site)
     reads_of: dict[tuple[str, int], list[GradRead]] = {}
@@ -60,7 +59,7 @@ def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
             yield _clip_finding(analysis, site, reads, (what, other), raised=raised)
 
 
-def _clips_nothing(analysis: Analysis, site: int, runs: list[Backward]) -> bool:
+def _clips_nothing(analysis: Analysis, site: int, runs: Sequence[Backward]) -> bool:
     """Without parameters clipping returns a norm of zero that it makes anew."""
     return any(op.site == site and op.name == "tensor" and op.index >= runs[0].end for op in analysis.capture.ops)
 
@@ -68,7 +67,7 @@ def _clips_nothing(analysis: Analysis, site: int, runs: list[Backward]) -> bool:
 class _Order:
     """When backward reached each parameter, and when it was stepped: clipping reads the gradient of every one."""
 
-    def __init__(self, analysis: Analysis, runs: list[Backward]) -> None:
+    def __init__(self, analysis: Analysis, runs: Sequence[Backward]) -> None:
         self._analysis = analysis
         self._computed: dict[int, list[int]] = {}
         self._stepped: dict[int, list[Step]] = {}
@@ -119,9 +118,7 @@ def _clip_finding(
         "error" if raised else "warning",
         f"{_TEXTS[what].format(summarize_names(names))}: {effect}",
         _FIXES.get(what, "Clip between backward() and step()."),
-        dedupe_locations(
-            [*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())]
-        ),
+        (*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())),
         tuple(dict.fromkeys(names)) or ("clip_grad",),
         cures=tuple(_moved(analysis, site, what, other)),
     )
@@ -132,7 +129,7 @@ def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Rem
         yield from brought_forward(analysis, site, other)
     if what == "early":
         line = analysis.capture.place(site)
-        runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+        runs = analysis.capture.completed_runs
         for run in runs[-1:]:
             later = analysis.capture.place(run.site)
             if line is not None and later is not None:

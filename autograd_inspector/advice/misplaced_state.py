@@ -70,11 +70,7 @@ def misplaced(
         f"{optimizer.type}: {message}{_because(analysis, optimizer, misplaced_entries)}",
         fix,
         culprits,
-        tuple(
-            dict.fromkeys(
-                [*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)]
-            )
-        ),
+        (*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)),
         cures=(
             *state_brought(analysis, optimizer, [row for row, _ in misplaced_entries], culprits),
             *_left_there(misplaced_entries, culprits),
@@ -142,7 +138,7 @@ def made_by_own_step(
     if placed is None:
         return () if is_assigned(analysis, optimizer, [entry.name]) else lines
     at = analysis.user_frames(placed.site, "")
-    return lines if at and any((at[0].filename, at[0].lineno) == (p.filename, p.lineno) for p in lines) else ()
+    return lines if at and any(at[0].line == p.line for p in lines) else ()
 
 
 def _loaded(analysis: Analysis, optimizer: OptimizerRecord) -> list[Location]:
@@ -168,11 +164,7 @@ def _culprit(
     keys = {entry.name for _, entry in misplaced_entries}
     assigned = assigned_by_program(analysis, optimizer, keys, kind=StateAssigned) if not made_by_step else ()
     seen = is_assigned(analysis, optimizer, keys)
-    if (
-        assigned
-        and seen
-        and not any((p.filename, p.lineno) == (q.filename, q.lineno) for p in placed for q in assigned)
-    ):
+    if assigned and seen and not any(p.line == q.line for p in placed for q in assigned):
         # What it was made of is another matter: what torch.load returned did no harm until it became state.
         placed = tuple(
             replace(p, role="its values were created here" if i == 0 else p.role) for i, p in enumerate(placed)

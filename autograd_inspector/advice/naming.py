@@ -33,7 +33,7 @@ def is_named(analysis: Analysis, tensor: int) -> bool:
 
 def layer_of(analysis: Analysis, op: Op) -> str:
     """The layer that an op ran in: ``net.head``; "" for one that ran in no module, or in the model's own forward."""
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     return analysis.capture.display_names.layer(call) if call is not None and call.path else ""
 
 

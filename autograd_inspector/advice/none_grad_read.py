@@ -12,7 +12,7 @@ from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 
 Reason = tuple[str, str, tuple[Location, ...]]
 """What happened, what to write instead, where."""
@@ -48,7 +48,7 @@ def _learns(analysis: Analysis, read: GradRead) -> bool:
 
 def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
     capture, tensor = analysis.capture, read.tensor
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.end <= read.at]
+    runs = [r for r in capture.completed_runs if r.end <= read.at]
     runs = [run for run in runs if tensor in run.reached and tensor not in run.empty]
     if not runs:
         return None
@@ -89,14 +89,11 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
             f"Call {method_on(name_of(analysis, read.tensor), 'requires_grad_()')} before the forward that uses it.",
             analysis.user_frames(late[-1].site, "requires grad from here on"),
         )
-    used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)
+    used = next((op for op in capture.ops if op.recorded and read.tensor in op.inputs), None)
     return (
         "the loss does not use it" if used is None else "no result computed from it reaches the loss",
         "Use it in the loss that backward() is called on, or skip parameters without a gradient (`if p.grad is not None`).",
-        (
-            *(analysis.user_frames(used.site, "used here") if used is not None else ()),
-            *analysis.user_frames(runs[-1].site, "backward called here"),
-        ),
+        analysis.places((used, "used here"), (runs[-1], "backward called here")),
     )
 
 
@@ -108,6 +105,6 @@ def _problem(analysis: Analysis, read: GradRead, reason: Reason) -> Problem:
         "error",
         f"{name}.grad is None, because {why}",
         fix,
-        dedupe_locations([*places, *reading]),
+        (*places, *reading),
         (name,),
     )

@@ -11,7 +11,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import RunGraphs
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.wording import join_names
 
@@ -37,12 +36,8 @@ def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) 
         else f"the graph of {name}, recorded before this capture, was freed by an earlier backward(): this one runs through "
         "it a second time",
         _fix(names[0], alone=not entered, code=code),
-        dedupe_locations(
-            [
-                *(place for op, _ in entered for place in analysis.user_frames(op.site, "used again here")),
-                *(analysis.user_frames(by.site, "graph freed here") if by is not None else ()),
-                *analysis.user_frames(run.site, "second backward here"),
-            ]
+        analysis.places(
+            *((op, "used again here") for op, _ in entered), (by, "graph freed here"), (run, "second backward here")
         ),
         tuple(names),
         (

@@ -18,10 +18,7 @@ def names_in_order(analysis: Analysis, found: Unreduced) -> list[str]:
 
 def steps_here(analysis: Analysis, found: Unreduced) -> tuple[Location, ...]:
     """The backward and the step."""
-    return (
-        *analysis.user_frames(found.first.run.site, "backward() called here"),
-        *analysis.user_frames(found.first.step.site, "step() called here"),
-    )
+    return analysis.places((found.first.run, "backward() called here"), (found.first.step, "step() called here"))
 
 
 def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location, ...]:
@@ -32,7 +29,7 @@ def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location
         last = readers[: bisect_left(readers, end)][-1:]
         for reader in last:
             op = capture.ops[reader]
-            call = capture.calls[op.call] if op.call >= 0 else None
+            call = capture.call_of(op)
             while call is not None and call.parent >= 0:
                 call = capture.calls[call.parent]
             site = call.site if call is not None and call.site >= 0 else op.site

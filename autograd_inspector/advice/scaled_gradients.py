@@ -10,10 +10,10 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradients.normalising import normalised
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Insert, Operand, Remedies
 from autograd_inspector.model.wording import summarize_names
@@ -25,12 +25,12 @@ def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
     reported_sites: set[int] = set()
     clips = set(clipping_sites(analysis))
     for run in capture.backwards:
-        scaled = scaled_by(analysis, run) if run.api == "backward" and not run.error else None
+        scaled = scaled_by(analysis, run) if run.completed else None
         if scaled is None:
             continue
         readers = capture.readers.get(scaled.inputs[-1], ())
         later = (capture.ops[readers[at]] for at in range(bisect_left(readers, run.end), len(readers)))
-        undone = [op for op in later if op.name in {"double", "reciprocal"}]
+        undone = [op for op in later if is_a(op.name, OpKind.CONVERTS | OpKind.INVERTS)]
         following = analysis.timeline.next_run(run)
         end = len(capture.ops) if following is None else following.start
         still_scaled: dict[tuple[int, str], list[int]] = {}
@@ -93,13 +93,8 @@ def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensor
         "error" if what == "stepped" else "warning",
         f"the gradients of {summarize_names(names)} come from scaler.scale(loss) and {text}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(site, f"scaled gradients {what} here"),
-                *analysis.user_frames(scaled.site, "loss scaled here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((site, f"scaled gradients {what} here"), (scaled, "loss scaled here")),
+        tuple(names),
         cures=tuple(_unscaled(analysis, site, scaled, what)),
     )
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 from heapq import merge
+from typing import Protocol
 
 from autograd_inspector.analysis.computations import Computations
 from autograd_inspector.analysis.dataflow import DataFlow
@@ -35,6 +36,15 @@ from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, lea
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.torch_names import UPDATE_SCALE
+
+
+class Sited(Protocol):
+    """A record of something that a line of the program did."""
+
+    @property
+    def site(self) -> int:
+        """The call chain that led there."""
+        ...
 
 
 class Analysis:
@@ -77,7 +87,7 @@ class Analysis:
         return frozenset(self.capture.history.reached) | frozenset(
             tensor
             for run in self.capture.backwards
-            if run.api == "backward" and not run.error
+            if run.completed
             for tensor in run.reached
             if tensor not in run.empty
         )
@@ -282,8 +292,13 @@ class Analysis:
         shown_frames = [frame for frame in frames if not frame.library] or list(frames[:1])
         return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(shown_frames))
 
+    def places(self, *parts: tuple[Sited | int | None, str]) -> tuple[Location, ...]:
+        """The user's frames of several records or sites, one after the other, each in its role; of None there are none."""
+        sites = ((part if isinstance(part, int) else part.site, role) for part, role in parts if part is not None)
+        return tuple(frame for site, role in sites for frame in self.user_frames(site, role))
+
 
 def line_of(analysis: Analysis, site: int) -> tuple[str, int] | None:
     """(file, line) of the user's own frame of a site."""
     place = analysis.capture.place(site)
-    return None if place is None else (place.filename, place.lineno)
+    return None if place is None else place.line

@@ -35,7 +35,7 @@ def ended_by(capture: Capture, read: GradRead) -> bool:
     if read.gradient >= 0 or _NONE not in capture.error or capture.error_site < 0:
         return False
     raised, reading = _from_outside(capture, capture.error_site), _from_outside(capture, read.site)
-    while raised and reading and _line(raised[0]) == _line(reading[0]):
+    while raised and reading and raised[0].line == reading[0].line:
         del raised[0], reading[0]
     return not raised or not reading or _uses(raised[0], reading[0])
 
@@ -44,13 +44,9 @@ def _from_outside(capture: Capture, site: int) -> list[Location]:
     return [frame for frame in reversed(capture.site(site)) if not frame.library]
 
 
-def _line(place: Location) -> tuple[str, str, int]:
-    return place.filename, place.function, place.lineno
-
-
 def _uses(raised: Location, reading: Location) -> bool:
     """Whether the one line continues the statement of the other, or has the variable that it assigned."""
-    if (raised.filename, raised.function) != (reading.filename, reading.function):
+    if raised.scope != reading.scope:
         return False
     if reading.lineno <= raised.lineno <= reading.end_lineno:
         return True

@@ -12,7 +12,7 @@ def looked_for(capture: Capture) -> dict[int, GradRead]:
     Of a model's parameters some may have no gradient: who goes through all of them asks for none in particular. A tensor
     that the program itself let require grad was to get one, unless all that is asked is whether it has none.
     """
-    ends = [run.end for run in capture.backwards if run.api == "backward" and not run.error]
+    ends = [run.end for run in capture.completed_runs]
     first = min(ends, default=len(capture.ops) + 1)
     found: dict[int, GradRead] = {}
     met: set[int] = set()

@@ -20,7 +20,7 @@ def waiting(capture: Capture, tensors: Iterable[int], start: int = 0, end: int |
     live, begun = set(tensors), capture.begun
     for at in range(start, len(capture.ops) if end is None else end):
         op = capture.ops[at]
-        if op.last_seq > op.first_seq and not live.isdisjoint(op.inputs):
+        if op.recorded and not live.isdisjoint(op.inputs):
             live.update(op.outputs)
             if (
                 op.outputs

@@ -1,4 +1,4 @@
-"""What the torch calls that analysis and advice tell apart do: the one table of them, each call once."""
+"""What the torch calls that rules tell apart do: the one table of them, collectives included, each call once."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ class OpKind(Flag):
     """Returns, or leaves, the values without their history."""
     REWRAPS = auto()
     """Makes a tensor of values that came from outside of autograd."""
+    EXTRACTS = auto()
+    """Returns the values to Python, to NumPy or to a pickle."""
+    EXTRACTS_WHOLE = auto()
+    """Returns all values of a tensor as an array or a list."""
     PICKLES = auto()
     VIEWS = auto()
     """Returns what shares the memory of its input, and may return the input's own version counter."""
@@ -35,6 +39,9 @@ class OpKind(Flag):
     INTERPOLATES = auto()
     CONVERTS = auto()
     """Returns the same numbers in another dtype, on another device or in another layout."""
+    CASTS_TO_INTEGER = auto()
+    BROADCASTS = auto()
+    """Returns its inputs in one shape that fits all."""
     CONCATENATES = auto()
     """Puts its inputs one behind the other."""
     STACKS = auto()
@@ -45,11 +52,15 @@ class OpKind(Flag):
     MULTIPLIES = auto()
     MATRIX_MULTIPLIES = auto()
     DIVIDES = auto()
+    INVERTS = auto()
+    """Divides a number by its input."""
     NEGATES = auto()
     REDUCES = auto()
     """Adds up, or averages, the elements of its input."""
     ADDS_BIAS = auto()
     """Its third input, or the second of a plain sum, is added: the gradient of another is not multiplied by it."""
+    ADDS_TO_FIRST = auto()
+    """Its first input is added to a product of the others."""
     ZEROES = auto()
     """Sets a tensor to zero in place."""
     RETURNS_ZEROS = auto()
@@ -65,6 +76,8 @@ class OpKind(Flag):
     """Puts a number, an infinity perhaps, where the program says so."""
     IN_PLACE_ONLY = auto()
     """Has no form that returns a new tensor of the same."""
+    ACCUMULATES = auto()
+    """Computes in place with what a tensor was: done twice, it leaves something else than done once."""
     DRAWS = auto()
     """Draws a random sample: its derivative is not defined, or zero."""
     DRAWS_DISCRETE = auto()
@@ -73,10 +86,28 @@ class OpKind(Flag):
     """Its derivative is zero wherever it is defined."""
     DRAWS_NOISE = auto()
     """Draws from a distribution that has no parameters."""
+    RANDOM = auto()
+    """Returns random numbers, and has no derivative that they would cut off."""
     COMPARES = auto()
     """Returns whether tensors are alike."""
+    ORDERS = auto()
+    """Returns which of two is the larger one."""
+    EVEN = auto()
+    """Returns the same of a tensor and of its negative: of a power, where the exponent is even."""
     MEASURES = auto()
     """A loss that subtracts one of its two inputs from the other, broadcast, and reduces the result."""
+    TAKES_SCORES = auto()
+    """A loss that applies log-softmax to its input itself."""
+    TAKES_LOGITS = auto()
+    """A loss that applies sigmoid to its input itself."""
+    TAKES_LOGS = auto()
+    """A loss of log-probabilities."""
+    TARGETED = auto()
+    """A loss whose second input is what the first is to become: the two do not count alike."""
+    TAKES_CLASSES = auto()
+    """A loss whose target is the index of a class; ``ignore_index`` leaves positions out of its mean."""
+    LIKELIHOOD = auto()
+    """Makes a probability, or the logarithm of one, of numbers that are computed already."""
     SELECTS = auto()
     """Returns some elements of its inputs, chosen by their values or by an index."""
     HINGES = auto()
@@ -93,6 +124,26 @@ class OpKind(Flag):
     """Normalises, and updates running statistics where it is told to."""
     RENORMALISES = auto()
     """May rewrite its weight in place (``max_norm``)."""
+    TAKES_ROOT = auto()
+    """Its derivative at 0 is infinite."""
+    NORM = auto()
+    """The root of a sum of squares."""
+    TAKES_LOG = auto()
+    EXPONENTIATES = auto()
+    POWERS = auto()
+    SPREADS = auto()
+    """Returns how far the elements lie from their mean."""
+    SOFTMAX = auto()
+    ARC = auto()
+    """Defined from -1 to 1, where its derivative is infinite at both ends."""
+    ALL_JOIN = auto()
+    """A collective that every rank of the group has to call."""
+    REDUCES_RANKS = auto()
+    """A collective that adds up, or averages, what all ranks give."""
+    POINT_TO_POINT = auto()
+    """Sends from one rank to another one."""
+    SENDS_OBJECTS = auto()
+    """Hands pickled objects from rank to rank."""
 
 
 _K = OpKind
@@ -101,6 +152,7 @@ _DIFFERENCE = _K.SUBTRACTS | _K.SAVES_NOTHING
 _FRESH = _K.RETURNS_CONSTANT
 _LIKE = _K.TAKES_SHAPE_ONLY
 _FILL = _K.IN_PLACE_ONLY | _K.TAKES_NO_VALUES
+_AGAIN = _K.ACCUMULATES
 _ROWS: Final = (
     ("detach data", _K.DETACHES | _K.VIEWS | _K.ALIASES | _K.KEEPS_ORDER),
     ("detach_", _K.DETACHES | _K.IN_PLACE_ONLY | _K.TAKES_NO_VALUES),
@@ -111,7 +163,9 @@ _ROWS: Final = (
     ("full", _K.REWRAPS | _FRESH | _K.SETS_NUMBER),
     ("full_like", _K.REWRAPS | _LIKE | _K.SETS_NUMBER),
     ("__deepcopy__", _K.REWRAPS | _K.COPIES),
-    ("__reduce_ex__", _K.PICKLES),
+    ("__reduce_ex__", _K.PICKLES | _K.EXTRACTS),
+    ("tolist numpy __array__", _K.EXTRACTS | _K.EXTRACTS_WHOLE),
+    ("item __float__ __int__", _K.EXTRACTS),
     ("view reshape view_as flatten unflatten squeeze unsqueeze", _K.VIEWS | _K.KEEPS_ORDER | _K.RESHAPES),
     ("select __getitem__", _K.VIEWS | _K.KEEPS_ORDER | _K.SELECTS),
     ("narrow", _K.VIEWS | _K.KEEPS_ORDER),
@@ -121,25 +175,37 @@ _ROWS: Final = (
     ("diagonal as_strided unfold real imag", _K.VIEWS),
     ("clone", _K.COPIES | _K.SAVES_NOTHING),
     (f"copy_ {COPY_EACH} set_", _K.COPIES_INTO | _K.IN_PLACE_ONLY),
-    (f"lerp lerp_ {LERP_EACH}", _K.INTERPOLATES),
+    (f"lerp {LERP_EACH}", _K.INTERPOLATES),
+    ("lerp_", _K.INTERPOLATES | _AGAIN),
     ("to contiguous", _K.CONVERTS | _K.SAVES_NOTHING),
     ("type type_as float double half bfloat16 cpu cuda", _K.CONVERTS),
+    ("long int", _K.CASTS_TO_INTEGER),
+    ("broadcast_tensors", _K.BROADCASTS),
     ("cat", _K.CONCATENATES | _K.SAVES_NOTHING),
     ("concat concatenate hstack", _K.CONCATENATES),
     ("stack", _K.STACKS | _K.SAVES_NOTHING),
     ("add", _SUM | _K.ADDS_BIAS),
-    (f"add_ __add__ __radd__ __iadd__ {ADD_EACH}", _SUM),
+    ("add_", _SUM | _AGAIN),
+    (f"__add__ __radd__ __iadd__ {ADD_EACH}", _SUM),
     ("sub", _DIFFERENCE | _K.ADDS_BIAS),
-    (f"sub_ __sub__ subtract subtract_ __isub__ {SUB_EACH}", _DIFFERENCE),
+    ("sub_", _DIFFERENCE | _AGAIN),
+    (f"__sub__ subtract subtract_ __isub__ {SUB_EACH}", _DIFFERENCE),
     ("rsub __rsub__", _DIFFERENCE | _K.REVERSED),
-    (f"mul mul_ __mul__ __rmul__ __imul__ multiply multiply_ {MUL_EACH}", _K.MULTIPLIES),
+    ("mul_", _K.MULTIPLIES | _AGAIN),
+    (f"mul __mul__ __rmul__ __imul__ multiply multiply_ {MUL_EACH}", _K.MULTIPLIES),
     ("matmul __matmul__ __rmatmul__ mm bmm mv dot", _K.MATRIX_MULTIPLIES),
     ("linear", _K.MATRIX_MULTIPLIES | _K.ADDS_BIAS),
     ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d", _K.CONVOLVES | _K.ADDS_BIAS),
     ("bilinear", _K.ADDS_BIAS),
-    ("batch_norm instance_norm", _K.KEEPS_STATISTICS),
-    (f"div div_ divide divide_ true_divide __itruediv__ {DIV_EACH}", _K.DIVIDES),
-    ("neg neg_ __neg__ negative negative_", _K.NEGATES | _K.SAVES_NOTHING),
+    ("batch_norm instance_norm native_batch_norm", _K.KEEPS_STATISTICS),
+    ("div_", _K.DIVIDES | _AGAIN),
+    (f"div divide divide_ true_divide __itruediv__ {DIV_EACH}", _K.DIVIDES),
+    ("__rdiv__ __rtruediv__", _K.INVERTS | _K.REVERSED),
+    ("reciprocal reciprocal_", _K.INVERTS | _K.SAVES_RESULT),
+    ("addmm baddbmm addmv", _K.ADDS_TO_FIRST),
+    ("addcmul_ addcdiv_ index_add_", _AGAIN),
+    ("neg_", _K.NEGATES | _K.SAVES_NOTHING | _AGAIN),
+    ("neg __neg__ negative negative_", _K.NEGATES | _K.SAVES_NOTHING),
     ("sum mean", _K.REDUCES | _K.SAVES_NOTHING),
     (f"zero_ {ZERO_EACH}", _K.ZEROES | _FILL | _K.SETS_NUMBER),
     ("fill_", _FILL | _K.SETS_NUMBER),
@@ -154,9 +220,11 @@ _ROWS: Final = (
     ("empty", _FRESH | _K.LEAVES_UNSET),
     ("empty_like new_empty new_empty_strided", _LIKE | _K.LEAVES_UNSET),
     ("empty_strided resize_", _K.LEAVES_UNSET),
-    ("ones_like randint_like new_ones", _LIKE),
-    ("rand_like randn_like", _LIKE | _K.DRAWS_NOISE),
-    ("rand randn", _K.DRAWS_NOISE),
+    ("ones_like new_ones", _LIKE),
+    ("randint_like", _LIKE | _K.RANDOM),
+    ("rand_like randn_like", _LIKE | _K.DRAWS_NOISE | _K.RANDOM),
+    ("rand randn", _K.DRAWS_NOISE | _K.RANDOM),
+    ("randint randperm gumbel_softmax", _K.RANDOM),
     ("new_full", _LIKE | _K.SETS_NUMBER),
     ("normal rrelu_with_noise", _K.DRAWS),
     ("normal_", _K.DRAWS | _K.IN_PLACE_ONLY),
@@ -164,17 +232,64 @@ _ROWS: Final = (
     ("bernoulli_", _K.DRAWS | _K.DRAWS_DISCRETE | _K.IN_PLACE_ONLY),
     ("one_hot scatter_", _K.DRAWS_DISCRETE),
     ("round floor ceil trunc sign round_ floor_ ceil_ trunc_ sign_", _K.PIECEWISE_CONSTANT),
+    ("cross_entropy", _K.TAKES_SCORES | _K.TARGETED | _K.TAKES_CLASSES | _K.LIKELIHOOD),
+    ("binary_cross_entropy_with_logits", _K.TAKES_LOGITS | _K.TARGETED),
+    ("binary_cross_entropy", _K.TARGETED),
+    ("nll_loss", _K.TAKES_LOGS | _K.TAKES_CLASSES | _K.LIKELIHOOD),
+    ("kl_div", _K.TAKES_LOGS | _K.TARGETED),
+    ("ctc_loss", _K.TAKES_LOGS),
     ("mse_loss l1_loss smooth_l1_loss huber_loss", _K.MEASURES),
     ("equal allclose isclose eq ne __eq__ __ne__ is_same_size", _K.COMPARES),
+    ("gt lt ge le __gt__ __lt__ __ge__ __le__ greater less heaviside", _K.ORDERS),
+    ("square abs __abs__ absolute linalg_vector_norm", _K.EVEN),
+    ("norm", _K.EVEN | _K.NORM),
+    ("pow", _K.EVEN | _K.POWERS | _K.LIKELIHOOD),
+    ("__pow__", _K.EVEN),
+    ("pow_", _K.POWERS | _AGAIN),
+    ("float_power float_power_", _K.POWERS),
     ("relu relu_", _K.HINGES | _K.SAVES_RESULT),
     ("threshold threshold_", _K.HINGES),
     ("clamp clamp_ clip clip_", _K.CLAMPS),
     ("sigmoid tanh sigmoid_ tanh_", _K.SATURATES | _K.SAVES_RESULT),
     ("hardtanh relu6 hardsigmoid erf hardtanh_ erf_", _K.SATURATES),
-    ("softmax log_softmax exp expm1 sqrt rsqrt reciprocal elu selu celu tan", _K.SAVES_RESULT),
-    ("exp_ expm1_ sqrt_ rsqrt_ reciprocal_ tan_ elu_ celu_ leaky_relu_ selu_ rrelu_", _K.SAVES_RESULT),
+    ("softmax", _K.SOFTMAX | _K.SAVES_RESULT),
+    ("log_softmax", _K.SOFTMAX | _K.SAVES_RESULT | _K.LIKELIHOOD),
+    ("exp", _K.EXPONENTIATES | _K.SAVES_RESULT | _K.LIKELIHOOD),
+    ("exp_", _K.EXPONENTIATES | _K.SAVES_RESULT),
+    ("log", _K.TAKES_LOG | _K.LIKELIHOOD),
+    ("log_ log2 log2_ log10 log10_", _K.TAKES_LOG),
+    ("logsumexp", _K.LIKELIHOOD),
+    ("sqrt sqrt_ rsqrt rsqrt_", _K.TAKES_ROOT | _K.SAVES_RESULT),
+    ("expm1 elu selu celu tan", _K.SAVES_RESULT),
+    ("expm1_ tan_ elu_ celu_ leaky_relu_ selu_ rrelu_", _K.SAVES_RESULT),
+    ("std var std_mean var_mean", _K.SPREADS),
+    ("acos asin arccos arcsin acos_ asin_ arccos_ arcsin_", _K.ARC),
     ("embedding embedding_bag embedding_renorm_", _K.RENORMALISES),
+    ("all_reduce reduce_scatter reduce_scatter_tensor", _K.ALL_JOIN | _K.REDUCES_RANKS),
+    ("all_gather all_gather_into_tensor broadcast reduce all_reduce_coalesced barrier", _K.ALL_JOIN),
+    ("all_to_all all_to_all_single", _K.ALL_JOIN),
+    ("all_gather_object broadcast_object_list", _K.ALL_JOIN | _K.SENDS_OBJECTS),
+    ("send isend recv irecv", _K.POINT_TO_POINT),
 )
+_SPELLED: Final = {
+    "detach": ".detach()",
+    "detach_": ".detach_()",
+    "data": ".data",
+    "set_data": "an assignment to .data",
+    "grad": "torch.autograd.grad",
+    "item": ".item()",
+    "tolist": ".tolist()",
+    "numpy": ".numpy()",
+    "__array__": "NumPy",
+    "__float__": "float()",
+    "__int__": "int()",
+    "__reduce_ex__": "pickling",
+    "__deepcopy__": "copy.deepcopy()",
+    "unpickle": "unpickling",
+}
+"""How a program writes a call, where that is neither a function of torch nor said by the name."""
+_FOLLOWED: Final = {"all_gather_into_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter"}
+"""Collective -> its counterpart that autograd follows, where that has another name."""
 _TABLE: Final[dict[str, OpKind]] = {name: kinds for names, kinds in _ROWS for name in names.split()}
 _NODE = re.compile(r"([A-Z]\w*?)Backward\d+$")
 
@@ -187,6 +302,16 @@ def listed() -> list[str]:
 def kinds_of(name: str) -> OpKind:
     """What a call of that name does; NONE of one that nothing needs to be known of."""
     return _TABLE.get(name, OpKind.NONE)
+
+
+def followed(collective: str) -> str:
+    """The function of torch.distributed.nn.functional that does the same, and has a gradient."""
+    return _FOLLOWED.get(collective, collective)
+
+
+def spelled(name: str) -> str:
+    """How a program writes a call of that name."""
+    return _SPELLED.get(name, f"torch.{name}()")
 
 
 def is_a(name: str, kinds: OpKind) -> bool:

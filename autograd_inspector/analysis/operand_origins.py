@@ -12,7 +12,6 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ModelLoaded, ParametersConverted
 from autograd_inspector.model.tensor import TensorRecord
 
-_STATE = {"parameter", "buffer"}
 Property = Callable[[TensorRecord], str]
 
 
@@ -40,7 +39,7 @@ class Origins:
         tensors, met = self._capture.tensors, set[int]()
         while tensor not in met:
             met.add(tensor)
-            if tensors[tensor].kind in _STATE:
+            if tensors[tensor].of_model:
                 return Origin(tensor, event=self._events.get(tensor))
             made = self._flow.birth(tensor)
             same = [] if made is None else [t for t in made.inputs if value(tensors[t]) == value(tensors[tensor])]

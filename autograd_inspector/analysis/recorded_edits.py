@@ -23,7 +23,7 @@ class RecordedEdits:
             if op.has(Trait.CUT):
                 for tensor in set(op.outputs).intersection(op.inputs):
                     self.chains.get(self.base_of(tensor), []).append([])
-            elif op.last_seq > op.first_seq and op.writes and not op.has(_NOT_RECORDED):
+            elif op.recorded and op.writes and not op.has(_NOT_RECORDED):
                 self._add(op)
 
     def _add(self, op: Op) -> None:

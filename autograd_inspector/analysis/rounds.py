@@ -24,9 +24,7 @@ class Rounds(Struct, frozen=True):
 
 def consuming(capture: Capture) -> list[Backward]:
     """The backwards that used a graph up."""
-    return [
-        r for r in capture.backwards if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0
-    ]
+    return [r for r in capture.completed_runs if not r.retain_graph and r.nested_in < 0]
 
 
 def rounds_of(capture: Capture, gradients: Mapping[int, Iterable[int]]) -> Rounds:

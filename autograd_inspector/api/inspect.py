@@ -10,7 +10,6 @@ from typing import Literal, Self
 
 from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
-from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.session import Session, caller_frame
 from autograd_inspector.capture.undisturbed.holding import by, in_block
 from autograd_inspector.messages import text_of
@@ -63,11 +62,6 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         if self._unmade:
             why = f"{self._unmade} was raised while the block was closed"
         raise RuntimeError(f"autograd_inspector: there is no report: {why}")
-
-    @property
-    def recording(self) -> Recording:
-        """The log of the block that runs."""
-        return self._session.recording
 
     def try_fixes(self, program: Callable[[], object], *, limit: float = 60.0) -> Report:
         """Run a program, which did what the block did, again with the edits of each finding; the report with verdicts.

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from autograd_inspector.api.inspect import inspect
 from autograd_inspector.api.report import report_of
+from autograd_inspector.capture.session import open_session
 from autograd_inspector.capture.waiting import Waiting
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import StoodStill
@@ -21,12 +21,13 @@ _PARALLEL = ("torch.distributed._functional_collectives", "torch.distributed.fsd
 
 
 @contextmanager
-def standing_still(inspection: inspect, after: float, path: str) -> Iterator[None]:
-    """Watch the block of an inspection; nothing is done where ``after`` is 0. ``path``: "" for no file."""
-    if not after:
+def standing_still(after: float, path: str) -> Iterator[None]:
+    """Watch the capture that is in place; nothing is done where ``after`` is 0. ``path``: "" for no file."""
+    session = open_session()
+    if not after or session is None:
         yield
         return
-    waiting = Waiting(inspection.recording, after, lambda capture: _told(capture, path))
+    waiting = Waiting(session.recording, after, lambda capture: _told(capture, path))
     waiting.begin()
     try:
         yield

@@ -6,63 +6,40 @@ import os
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Literal, Self
+from types import FrameType
+from typing import Literal, Self
 
 from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.failing import Failures
 from autograd_inspector.capture.freezing.freeze import freeze
+from autograd_inspector.capture.last_look import LastLook
 from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
-from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
-from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
-from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
-from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
-from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
-from autograd_inspector.capture.observers.calls.functions import Unseen
-from autograd_inspector.capture.observers.calls.installed import Observers
-from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.all_observers import install_all
 from autograd_inspector.capture.observers.calls.regions import Regions
-from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
-from autograd_inspector.capture.observers.calls.swaps import Swaps
-from autograd_inspector.capture.observers.compiled.calls import Compiled
-from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
-from autograd_inspector.capture.observers.distributed.reductions import Reductions
-from autograd_inspector.capture.observers.distributed.samplers import Samplers
-from autograd_inspector.capture.observers.distributed.sharders import Sharders
-from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
 from autograd_inspector.capture.observers.measuring import measure_in
 from autograd_inspector.capture.observers.modules.calls import Modules
-from autograd_inspector.capture.observers.modules.entering import ModuleCalls
-from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
-from autograd_inspector.capture.observers.modules.unmatched_freezing import note_unmatched_freezing
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
-from autograd_inspector.capture.observers.optimizers.scaling import Scaling
 from autograd_inspector.capture.progress import RecordingProgress
 from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.recording import living_parameters, new_recording
 from autograd_inspector.capture.retention.folding import Folding
-from autograd_inspector.capture.tensors.attributes import has_history
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, is_on
-from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
-from autograd_inspector.capture.undisturbed.anomaly import AnomalyStacks
+from autograd_inspector.capture.torch_private.resolving import check
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.holding import Held
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_back_now, take_off_closed
-from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, RecursionLimit
-from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
-from autograd_inspector.capture.undisturbed.warnings.showing import Warned
+from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK
 from autograd_inspector.capture.vitals.collector import Vitals
-from autograd_inspector.interrupts import is_interrupt
-from autograd_inspector.messages import message_of, text_of
+from autograd_inspector.messages import text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -73,7 +50,6 @@ INTERRUPTED = (
     "An interrupt kept an earlier capture from being closed: it has no report. What it had put into torch was taken "
     "away before this one began."
 )
-LEFT_OUT = "autograd_inspector could not look at everything that the program held at the end:"
 STOPPED = "Recording was stopped on request: what ran after that is missing."
 STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
 
@@ -116,6 +92,8 @@ class Session:
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
         self.recording = new_recording(stop, values=values, vitals=vitals or (Vitals() if values else None))
+        self._failures = Failures(self.recording)
+        self.fail = self._failures.fail
         self.guard = Guard(self.recording, self.fail)
         self.modules = Modules(self.recording, self.guard)
         self.optimizers = Optimizers(self.recording, self.guard)
@@ -126,7 +104,6 @@ class Session:
         if self.recording.vitals is not None:
             measure_in(self.recording, self.modules, self.recording.vitals)
         self.folding: Folding | None = None
-        self.failure = ""
         self._stopped = False
         """On request."""
         self.installation = Installation()
@@ -167,6 +144,11 @@ class Session:
         return self
 
     @property
+    def failure(self) -> str:
+        """Of the inspector's own, why nothing more is recorded; "" where there was none."""
+        return self._failures.failure
+
+    @property
     def new(self) -> bool:
         """Whether it was never started."""
         return self._phase == "new"
@@ -178,39 +160,18 @@ class Session:
 
     def _install(self) -> None:
         check()
-        recording, guard = self.recording, self.guard
-        recording.thread = threading.get_ident()
-        regions = Regions(recording)
-        self.folding = Folding(recording, self.modules, regions, self.optimizers)
-        recorder = Recorder(recording, regions, guard)
-        recording.mode = recorder
-        limit = RecursionLimit()
-        wrappers = Wrappers(recording, guard)
-        engine = Engine(recording, recorder, guard, limit, Reductions(recording, wrappers))
-        calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
-        unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
-        asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard))
-        everywhere = (
-            SeenModes(),
-            calls,
+        self.recording.thread = threading.get_ident()
+        regions = Regions(self.recording)
+        self.folding = Folding(self.recording, self.modules, regions, self.optimizers)
+        install_all(
+            self.recording,
+            self.guard,
+            regions,
             self.modules,
             self.optimizers,
-            *unseen,
-            *asked,
-            *sharing,
-            Scaling(recording, guard),
+            self.installation,
+            eager=self._eager,
         )
-        observers = Observers(everywhere, recorder, (engine,))
-        for part in (
-            limit,
-            observers,
-            Compiled(observers, self.modules, self.optimizers.steps, eager=self._eager),
-            Warned(),
-            AnomalyStacks(),
-            Swaps(recording, guard),
-        ):
-            part.install(self.installation)
 
     def finish(self, error: BaseException | None = None) -> Capture:
         """Take every observer away and freeze what was seen."""
@@ -258,7 +219,7 @@ class Session:
             recording.note(STOPPED)
             recording.closed = False  # Nothing observes any more: what the program holds can be looked at.
         if not recording.closed:
-            self._last_look(error)
+            LastLook(recording, self.modules, self.optimizers, self._failures).take(raised=error is not None)
         recording.closed = True
         history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
         if recording.vitals is not None:
@@ -343,71 +304,6 @@ class Session:
         if self._phase == "open" and not self.recording.closed:
             self._stopped = True
             self.recording.closed, self.recording.recording = True, False
-
-    def _last_look(self, error: BaseException | None) -> None:
-        """What the program still holds. What cannot be looked at is left out, and takes nothing else with it."""
-        recording = self.recording
-        self._look(self.optimizers.close)
-        for model in self.modules.alive():
-            self._look(self.modules.scan, model)
-        for number, optimizer in self.optimizers.alive():
-            self._look(self.optimizers.snapshot, optimizer, number)
-        self._look(note_plain_attributes, recording, self.modules.plain)
-        self._look(note_unmatched_freezing, recording)
-        self._look(walk_alive, recording)
-        self._look(recording.kept.finish, recording)
-        if error is not None:
-            self._look(self._note_alive)
-
-    def _look(self, step: Callable[..., object], *args: Any) -> None:
-        try:
-            step(*args)
-        except RecursionError:
-            self.recording.out_of_stack = True
-        except Exception as failure:
-            if is_interrupt(failure):
-                raise
-            self._tell(f"{LEFT_OUT} {text_of(failure)} ({_origin(failure.__traceback__)})", failure)
-
-    def _note_alive(self) -> None:
-        registry = self.recording.registry
-        candidates = [e.tensor for e in registry.entries if e.requires_grad]
-        self.recording.alive = tuple(n for n, t in registry.alive(candidates) if has_history(t))
-
-    def fail(self, failure: Exception) -> None:
-        """The inspector's own failure: stop recording, say so once, leave the program alone."""
-        if is_interrupt(failure):
-            self.recording.struck = True
-            raise failure
-        if self.failure:
-            return
-        self.recording.closed, self.recording.recording = True, False
-        text = f"{text_of(failure)} ({_origin(failure.__traceback__)})"
-        if isinstance(failure, UnsupportedTorch):
-            text = message_of(failure)
-        self.failure = f"autograd_inspector stopped recording: {text}"
-        self._tell(self.failure, failure)
-
-    def _tell(self, text: str, failure: Exception) -> None:
-        """Say once that something of the inspector's failed: in a note, and in a warning."""
-        if text in self.recording.notes:
-            return
-        self.recording.note(text)
-        if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
-            raise failure
-        try:
-            warnings.warn(text, InspectorWarning, stacklevel=4)
-        except InspectorWarning:
-            # The program turns warnings into errors. Ours must not become one of its own.
-            print(text, file=sys.stderr)  # noqa: T201
-
-
-def _origin(traceback: TracebackType | None) -> str:
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    if traceback is None:
-        return "?"
-    return f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}"
 
 
 def current() -> Session | None:

@@ -150,3 +150,8 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     create_graph: bool = False
     error: str = ""
     weights: tuple[int, ...] = ()
+
+    @property
+    def completed(self) -> bool:
+        """Whether it is a backward() that came to its end: the leaves have their gradients in ``.grad``."""
+        return self.api == "backward" and not self.error

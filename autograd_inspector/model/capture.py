@@ -120,6 +120,19 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         user = self.sites[index].user if index >= 0 else None
         return None if user is None else with_role(user, role)
 
+    def call_of(self, op: Op) -> ModuleCall | None:
+        """The call of a module that an op ran in; None outside of all."""
+        return self.calls[op.call] if op.call >= 0 else None
+
+    def op_of(self, node: Node) -> Op | None:
+        """The op that made a node; None where that is not known."""
+        return self.ops[node.op] if node.op >= 0 else None
+
+    @cached_property
+    def completed_runs(self) -> tuple[Backward, ...]:
+        """The backward() calls that came to their end."""
+        return tuple(run for run in self.backwards if run.completed)
+
     def events_of(self, kind: type[E]) -> tuple[E, ...]:
         """The events of that kind, in program order."""
         events = self._events.get(kind)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.model.edit import Applicability, Edit, Verdict
 from autograd_inspector.model.excerpt import Excerpt, excerpts_of
-from autograd_inspector.model.location import Location
+from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.remedy import Remedies
 
 Severity = Literal["error", "warning", "info"]
@@ -18,10 +18,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 class Problem(Struct, frozen=True):
     """What a rule found: one cause, where it is, and what to write instead.
 
-    ``locations`` has the culprit first; ``subjects`` are the names of the parameters, modules or ops concerned;
-    ``details`` the steps of the story, one sentence each; ``ops`` the indices of the ops that show it. ``cures``
-    are ways to change the program so that the problem is gone, the best first; ``safe``: it means the same afterwards,
-    apart from that.
+    ``locations`` has the culprit first; ``subjects`` are the names of the parameters, modules or ops concerned; the
+    finding has each line, name and op once. ``details`` the steps of the story, one sentence each; ``ops`` the indices
+    of the ops that show it. ``cures`` are ways to change the program so that the problem is gone, the best first;
+    ``safe``: it means the same afterwards, apart from that.
     """
 
     severity: Severity
@@ -85,10 +85,10 @@ class Finding(Struct, frozen=True, omit_defaults=True):
             problem.severity,
             problem.message,
             problem.fix,
-            problem.locations,
-            problem.subjects,
+            dedupe_locations(problem.locations),
+            tuple(dict.fromkeys(problem.subjects)),
             problem.details,
-            problem.ops,
+            tuple(dict.fromkeys(problem.ops)),
             edits=edits,
             applicability="" if not edits else "safe" if problem.safe else "unsafe",
         )

@@ -36,6 +36,16 @@ class Location(Struct, frozen=True, omit_defaults=True):
     block_end: int = 0
 
     @property
+    def line(self) -> tuple[str, int]:
+        """The file and the line: two that are equal lie on one line."""
+        return self.filename, self.lineno
+
+    @property
+    def scope(self) -> tuple[str, str]:
+        """The file and the function: two that are equal lie in one body."""
+        return self.filename, self.function
+
+    @property
     def place(self) -> str:
         """``In [3], line 7`` for a cell, ``train.py:7`` for a file."""
         if self.cell is not None:

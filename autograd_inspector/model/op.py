@@ -75,6 +75,11 @@ class Op(Struct, frozen=True, omit_defaults=True, gc=False):
     writes: tuple[Write, ...] = ()
     error: str = ""
 
+    @property
+    def recorded(self) -> bool:
+        """Whether autograd recorded it: it made nodes."""
+        return self.last_seq > self.first_seq
+
     def has(self, trait: Trait) -> bool:
         """Whether the op has that trait."""
         # int's own `&`: an IntFlag on the right would take the operation over, at ten times the cost.

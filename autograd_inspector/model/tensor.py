@@ -38,6 +38,11 @@ class TensorRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     counter: int = -1
     given: bool = False
 
+    @property
+    def of_model(self) -> bool:
+        """Whether it is a parameter or a buffer."""
+        return self.kind in {"parameter", "buffer"}
+
     def overlaps(self, other: TensorRecord) -> bool:
         """Whether both may read the same bytes of one storage."""
         return (

@@ -13,9 +13,8 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_names import LOADING
@@ -88,7 +87,7 @@ def _reversed(analysis: Analysis, found: Estimator) -> Problem:
         "warning",
         text,
         fix,
-        dedupe_locations(analysis.user_frames(found.joined.site, "added up here")),
+        analysis.user_frames(found.joined.site, "added up here"),
         (gradient, value),
         ops=(found.joined.index,),
     )
@@ -97,7 +96,7 @@ def _reversed(analysis: Analysis, found: Estimator) -> Problem:
 def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
     """(what cuts, what it does, what to write instead)."""
     op = cut.ops[0]
-    what = _SPELLINGS.get(op.name, "nn.Parameter()")
+    what = spelled(op.name) if is_a(op.name, OpKind.DETACHES) else "nn.Parameter()"
     if op.name == "set_data":
         target = join_names((name_of(analysis, write.tensor) for write in op.writes), 3)
         return what, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
@@ -124,12 +123,3 @@ _FUNCTIONAL = (
     "Use the computed tensor itself in the forward; torch.func.functional_call(module, {name: tensor}, args) lets a "
     "module compute with it."
 )
-
-
-_SPELLINGS = {
-    "detach": ".detach()",
-    "detach_": ".detach_()",
-    "data": ".data",
-    "set_data": "an assignment to .data",
-    "grad": "torch.autograd.grad",
-}

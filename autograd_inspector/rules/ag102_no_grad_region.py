@@ -11,7 +11,6 @@ from autograd_inspector.advice.naming import name_of, output_of_layer
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -62,12 +61,7 @@ def _in_engine(analysis: Analysis) -> Iterator[Problem]:
             f"{name} was computed while backward ran {f'`{short_name(called)}`' if called else 'a hook'}, where grad mode is "
             "off: it does not require grad, and cannot be differentiated",
             "Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(made.site, "computed here, without a graph"),
-                    *analysis.user_frames(run.site, "differentiated here"),
-                ]
-            ),
+            analysis.places((made, "computed here, without a graph"), (run, "differentiated here")),
             (name,),
             ops=(made.index,),
         )

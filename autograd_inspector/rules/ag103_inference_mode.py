@@ -11,7 +11,6 @@ from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import copy_of, is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Region, Trait
 from autograd_inspector.model.remedy import Remedies, Rename, Substitute
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -83,13 +82,11 @@ def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
             f"made in torch.inference_mode(), {summarize_names(names)} can never learn: inference tensors cannot be updated "
             "outside of it",
             "Build the model outside of torch.inference_mode().",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(op.site, "made under inference mode"),
-                    *switched_at(analysis, _entered(analysis, op.region), "inference mode entered here"),
-                ]
+            (
+                *analysis.user_frames(op.site, "made under inference mode"),
+                *switched_at(analysis, _entered(analysis, op.region), "inference mode entered here"),
             ),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
             ops=(op.index,),
         )
 
@@ -140,7 +137,7 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
         what,
         f"Make {name} under torch.no_grad() instead of inference mode, or {instead} "
         "(with Lightning: Trainer(inference_mode=False)).",
-        dedupe_locations([*origin, *switch, *analysis.user_frames(op.site, "used here")]),
+        (*origin, *switch, *analysis.user_frames(op.site, "used here")),
         (name,),
         ops=(op.index,),
         cures=tuple(_cures(analysis, op, name, region)),

@@ -11,10 +11,10 @@ from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import NAMELESS, name_of
 from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.advice.spelling import is_path
-from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind, followed, is_a, spelled
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
@@ -53,19 +53,21 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for cut in _by_line(analysis, caused_by(analysis, "left autograd", "collective")):
         op = _way_out(analysis, cut.ops[0])
         taken = _taken_out(analysis, op)
-        way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), _spelled(op)])
+        left = is_a(op.name, OpKind.EXTRACTS)
+        way = " and ".join([*(_spelled(o) for o in ([] if left else taken)), _spelled(op)])
         what = _named_sources(analysis, cut)
         yield cut_problem(
             analysis,
             cut,
             f"{way} turned {what} into a value outside of torch, so gradients cannot flow through it"
-            if op.name in _OUT
+            if left
             else f"{way} made a copy of {what} that has no history",
             _rewrap_fix(cut.ops[0], what),
             dedupe_locations(
                 [
-                    *analysis.user_frames(op.site, "left torch here" if op.name in _OUT else "rewrapped here"),
-                    *(place for o in taken for place in analysis.user_frames(o.site, "left torch here")),
+                    *analysis.places(
+                        (op, "left torch here" if left else "rewrapped here"), *((o, "left torch here") for o in taken)
+                    )
                 ]
             ),
             tuple(_cures(analysis, op, taken)),
@@ -108,28 +110,20 @@ def _way_out(analysis: Analysis, op: Op) -> Op:
     if not is_a(op.name, OpKind.DETACHES):
         return op
     later = analysis.capture.ops[op.index + 1 :]
-    return next((o for o in later if o.name in _OUT and set(o.inputs) & set(op.outputs)), op)
+    return next((o for o in later if is_a(o.name, OpKind.EXTRACTS) and set(o.inputs) & set(op.outputs)), op)
 
 
 def _taken_out(analysis: Analysis, op: Op) -> list[Op]:
     """The op that took the value out of torch before this one brought it back."""
-    out = [o for o in analysis.capture.ops[: op.index] if o.name in _OUT and set(o.inputs) & set(op.inputs)]
+    out = [
+        o for o in analysis.capture.ops[: op.index] if is_a(o.name, OpKind.EXTRACTS) and set(o.inputs) & set(op.inputs)
+    ]
     return out[-1:]
 
 
-_OUT = {
-    "item": "`.item()`",
-    "tolist": "`.tolist()`",
-    "numpy": "`.numpy()`",
-    "__array__": "NumPy",
-    "__float__": "`float()`",
-    "__int__": "`int()`",
-    "__reduce_ex__": "pickling",
-}
-
-
 def _spelled(op: Op) -> str:
-    return {"__deepcopy__": "`copy.deepcopy()`", "unpickle": "unpickling"}.get(op.name, f"`torch.{op.name}()`")
+    call = spelled(op.name)
+    return f"`{call}`" if call.endswith("()") else call
 
 
 def _named_sources(analysis: Analysis, cut: GradientCut) -> str:
@@ -142,18 +136,12 @@ def _named_sources(analysis: Analysis, cut: GradientCut) -> str:
 
 
 def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
-    place = analysis.capture.place(op.site)
-    return ("", op.site) if place is None else (place.filename, place.lineno)
-
-
-_ONE_WAY = {"all_gather_object", "recv"}
-_FOLLOWED = {"all_gather_into_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter"}
-"""Collective -> its counterpart that autograd follows, where that has another name."""
+    return line_of(analysis, op.site) or ("", op.site)
 
 
 def _rewrap_fix(op: Op, source: str) -> str:
-    if op.has(Trait.COLLECTIVE) and op.name not in _ONE_WAY:
-        instead = f"Use torch.distributed.nn.functional.{_FOLLOWED.get(op.name, op.name)}, which has a gradient"
+    if op.has(Trait.COLLECTIVE) and not is_a(op.name, OpKind.POINT_TO_POINT | OpKind.SENDS_OBJECTS):
+        instead = f"Use torch.distributed.nn.functional.{followed(op.name)}, which has a gradient"
         if not op.name.startswith("all_gather"):
             return f"{instead}."
         return f"{instead}, or put the local tensor back into what was gathered, in the place of this rank."
@@ -175,12 +163,9 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"Compute it under `with torch.no_grad():` where nothing trains on it, or take `{name}.detach().numpy()`."
             if is_path(name)
             else "Compute it under `with torch.no_grad():` where nothing trains on it, or call detach() before numpy().",
-            dedupe_locations(
-                [
-                    *kept_places(analysis, held),
-                    *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
-                    *analysis.user_frames(op.site, "refused here"),
-                ]
+            (
+                *kept_places(analysis, held),
+                *analysis.places((made, "computed with its graph here"), (op, "refused here")),
             ),
             (name,),
             ops=(op.index,),

@@ -89,11 +89,9 @@ def _attributes(analysis: Analysis, held: list[BareTensorHeld]) -> Problem:
         f"step() never moves {them}",
         f"Register {them} in __init__: `self.{held[0].attribute} = nn.Parameter(...)`; or make {them} without requires_grad, "
         f"where {agree(names, 'it is', 'they are')} meant to be constant.",
-        dedupe_locations(
-            [
-                *(place for event in held for place in _birthplace(analysis, event.tensor)),
-                *(analysis.user_frames(use.site, "used here") if use is not None else ()),
-            ]
+        (
+            *(place for event in held for place in _birthplace(analysis, event.tensor)),
+            *analysis.places((use, "used here")),
         ),
         tuple(names),
         cures=tuple((Register(place, parameters=True),) for e in held[:1] for place in _birthplace(analysis, e.tensor)),
@@ -116,7 +114,7 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
         f"gradients, but {agree(total, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {them}",
         f"Register {them} in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python "
         f"list; make {them} once, not in forward.",
-        dedupe_locations([*born, *(analysis.user_frames(use.site, "used here") if use is not None else ())]),
+        (*born, *analysis.places((use, "used here"))),
         tuple(names),
         cures=tuple(_registered(born)),
     )
@@ -146,7 +144,7 @@ def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
     sites = (
         [e.site for e in registered[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
     )
-    return tuple(place for site in sites for place in analysis.user_frames(site, "made here"))
+    return analysis.places(*((site, "made here") for site in sites))
 
 
 def _empty(analysis: Analysis) -> Problem:
@@ -160,6 +158,6 @@ def _empty(analysis: Analysis) -> Problem:
         "tensors",
         "Hold layers in nn.ModuleList and weights as nn.Parameter attributes.",
         dedupe_locations([place for site in sites for place in analysis.user_frames(site, "made here")])[:8],
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         cures=tuple(_registered([place for site in sites[:1] for place in analysis.user_frames(site, "")])),
     )

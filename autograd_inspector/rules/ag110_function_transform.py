@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import layer_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import IndependentResult, NamesUnmatched, RandomUnderVmap
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -74,11 +73,9 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
         "the tensors that it is differentiated by",
         f"Call {model or 'the model'} with the parameters that the function is given: "
         "`torch.func.functional_call(model, params, args)`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.site if call is None or call.site < 0 else call.site, "computed here"),
-                *analysis.user_frames(event.site, "differentiated here"),
-            ]
+        analysis.places(
+            (first.site if call is None or call.site < 0 else call.site, "computed here"),
+            (event, "differentiated here"),
         ),
         tuple(names),
         ops=(first.index,),
@@ -105,7 +102,7 @@ def _not_scalar(analysis: Analysis) -> Iterator[Problem]:
         "torch.func.grad differentiates functions that return a single number, and this one returns "
         + (f"a tensor of shape {shape}" if shape else "something else"),
         "Reduce what the function returns (`.sum()`, `.mean()`), or use torch.func.jacrev or torch.func.vjp.",
-        dedupe_locations([*made, *analysis.user_frames(capture.error_site, "transformed function called here")]),
+        (*made, *analysis.user_frames(capture.error_site, "transformed function called here")),
         ("torch.func.grad",),
     )
 
@@ -121,12 +118,7 @@ def _random(analysis: Analysis, event: RandomUnderVmap) -> Problem:
         f"{what} under torch.vmap, which was not given randomness=",
         'Pass `randomness="different"` to vmap for a random draw of each sample, or `randomness="same"` for one that all '
         "samples share.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(event.site, "made by vmap here"),
-                *analysis.user_frames(site, "random op called here"),
-            ]
-        ),
+        analysis.places((event, "made by vmap here"), (site, "random op called here")),
         ("torch.vmap", *([op.name] if op is not None else [])),
         ops=(op.index,) if op is not None else (),
     )

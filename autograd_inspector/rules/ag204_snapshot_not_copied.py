@@ -10,7 +10,6 @@ from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries,
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Operand, OutOfPlace, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
@@ -65,12 +64,7 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
         f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
         "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
         "model another name.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.op.site, "copied onto itself here"),
-                *analysis.user_frames(found.step.site, "moved here"),
-            ]
-        ),
+        analysis.places((found.op, "copied onto itself here"), (found.step, "moved here")),
         tuple(names),
         ops=(found.op.index,),
     )
@@ -84,12 +78,7 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
         f"Keep a copy of each: `{_simple(name)}.clone()` where it is stored, or compute a new tensor instead of changing it "
         "in place.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.changed.site, "changed in place here"),
-                *analysis.user_frames(found.stacked.site, "put together here"),
-            ]
-        ),
+        analysis.places((found.changed, "changed in place here"), (found.stacked, "put together here")),
         (name,),
         ops=(found.stacked.index,),
         cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(found.changed.site, "")[:1]),
@@ -120,13 +109,7 @@ def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
         "warning",
         text,
         "Keep a copy: `.detach().clone()` of a tensor, `copy.deepcopy(model.state_dict())` of a model.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.taken.site, "kept without a copy here"),
-                *analysis.user_frames(first.changed.site, "changed here"),
-                *analysis.user_frames(first.used.site, used),
-            ]
-        ),
+        analysis.places((first.taken, "kept without a copy here"), (first.changed, "changed here"), (first.used, used)),
         tuple(names),
         ops=(first.used.index,),
         cures=tuple(_copied(analysis, first)),

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import Remedies, WriteInto
 from autograd_inspector.model.wording import agree, summarize_names
@@ -69,11 +68,7 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
         "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable only gives that name "
         "to another tensor.",
-        dedupe_locations(
-            place
-            for event in events
-            for place in analysis.user_frames(event.site, "new value computed and discarded here")
-        ),
+        analysis.places(*((event, "new value computed and discarded here") for event in events)),
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple(_written(analysis, events[0])),
@@ -95,7 +90,7 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         f"reads it afterwards: {agree(names, 'the parameter keeps its value', 'the parameters keep their values')}",
         "Assign the new values to the attribute, under torch.no_grad(): `module.weight = new_values` (a parametrization "
         "then computes its own parameters from them), or initialize before the parametrization is registered.",
-        dedupe_locations(analysis.user_frames(event.site, "written and lost here")),
+        analysis.user_frames(event.site, "written and lost here"),
         tuple(names),
         ops=(event.at,),
     )
@@ -116,12 +111,10 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
             "from what was written",
             f"Copy the old {agree(names, 'value', 'values')} back before the next step: `p.copy_(backup)` under "
             "torch.no_grad().",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(first.written.site, "written here, and not restored"),
-                    *analysis.user_frames(first.taken.site, "copied here"),
-                    *analysis.user_frames(analysis.capture.ops[first.step].site, "step() goes on from there"),
-                ]
+            analysis.places(
+                (first.written, "written here, and not restored"),
+                (first.taken, "copied here"),
+                (analysis.capture.ops[first.step], "step() goes on from there"),
             ),
             tuple(names),
             ops=(first.written.index,),

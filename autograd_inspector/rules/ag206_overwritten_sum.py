@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 
 _OPERANDS = 3
@@ -84,7 +83,7 @@ def _problem(analysis: Analysis, op: Op) -> Problem:
         f"{name}[...] is given {given:,} sums for {places:,} places: of several for one place only the last one is kept, and "
         "the others are lost",
         f"Add them up: `{name}.index_add_(0, index, values)`, or index_put_(..., accumulate=True).",
-        dedupe_locations(analysis.user_frames(op.site, "sums overwritten here")),
+        analysis.user_frames(op.site, "sums overwritten here"),
         (name,),
         ops=(op.index,),
     )

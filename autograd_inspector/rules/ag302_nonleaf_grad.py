@@ -14,7 +14,6 @@ from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute
@@ -86,12 +85,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
-        dedupe_locations(
-            [
-                *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
-                *(place for read in reads[:4] for place in analysis.user_frames(read.site, ".grad read here")),
-            ]
-        ),
+        analysis.places((made, "became a non-leaf here"), *((read, ".grad read here") for read in reads[:4])),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
         cures=(*_leaf_again(analysis, tensors[0], made), *_cures(analysis, tensors)),
@@ -114,7 +108,7 @@ def _leaf_again(analysis: Analysis, tensor: int, made: Op | None) -> Iterator[Re
 def _cures(analysis: Analysis, tensors: list[int]) -> Iterator[Remedies]:
     """Their gradients are kept: before the last backward that they took part in."""
     names = [analysis.capture.tensors[tensor].variable for tensor in tensors]
-    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    runs = analysis.capture.completed_runs
     place = analysis.capture.place(runs[0].site) if runs else None
     if place is not None and all(assignable(name, analysis, t) for name, t in zip(names, tensors, strict=True)):
         yield tuple(Insert(place, f"{name}.retain_grad()") for name in dict.fromkeys(names))
@@ -125,9 +119,7 @@ def _made_last(analysis: Analysis, made: Op) -> str:
     place = analysis.capture.place(made.site)
     births = [analysis.flow.birth(t) for t in made.inputs if analysis.capture.tensors[t].leaf]
     places = [analysis.capture.place(op.site) for op in births if op is not None]
-    if place is None or not any(
-        p is not None and (p.filename, p.lineno) == (place.filename, place.lineno) for p in places
-    ):
+    if place is None or not any(p is not None and p.line == place.line for p in places):
         return ""
     whole = ending_in(place.source, place.expression, "requires_grad_()", without="requires_grad")
     return f"Call requires_grad_() last, on the tensor that the line computes: `{whole}`." if whole else ""
@@ -184,13 +176,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"{refusal.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
             "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
             "to the optimizer.",
-            dedupe_locations(
-                [
-                    *(place for op in births[:4] for place in analysis.user_frames(op.site, "became a non-leaf here")),
-                    *analysis.user_frames(refusal.site, "given to the optimizer here"),
-                ]
+            analysis.places(
+                *((op, "became a non-leaf here") for op in births[:4]), (refusal, "given to the optimizer here")
             ),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
             cures=tuple(_leaves(analysis, births)),
         )
 
@@ -210,12 +199,7 @@ def _flags(analysis: Analysis) -> Iterator[Problem]:
             "of the parameters that it is computed from."
             if "hook" not in op.name
             else f"Register the hook on the leaf that {name} is computed from, or use register_hook().",
-            dedupe_locations(
-                [
-                    *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
-                    *analysis.user_frames(op.site, "refused here"),
-                ]
-            ),
+            analysis.places((made, "became a non-leaf here"), (op, "refused here")),
             (name,),
             ops=(op.index,),
             cures=tuple(_without_history(analysis, op, name)),

@@ -12,7 +12,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.optimizers.names import TARGET, variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import StateCast
 from autograd_inspector.model.remedy import Insert
@@ -94,12 +93,7 @@ def _no_epsilon(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Prob
         "gradients also round to 0, step() divides by zero",
         "Keep the parameters in float32 and compute in float16 under torch.autocast() with a GradScaler, or in bfloat16. "
         f"Otherwise use an eps that float16 can represent: `{optimizer.type}(..., eps=1e-4)`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-                *(place for step in steps[-1:] for place in analysis.user_frames(step.site, "step() called here")),
-            ]
-        ),
+        analysis.places((optimizer, "optimizer created here"), *((step, "step() called here") for step in steps[-1:])),
         (*dict.fromkeys(row.name for row in concerned), "eps"),
         ops=tuple(step.op for step in steps[-1:]),
     )
@@ -131,7 +125,7 @@ def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator
                 f"{before} to {after}: it casts all state except `step` to the parameters' dtype",
                 _uncast(analysis, optimizer, rows, kinds, before),
                 analysis.user_frames(load.site, "state loaded and cast here"),
-                tuple(dict.fromkeys([*kinds, *(row.name for row in rows)])),
+                (*kinds, *(row.name for row in rows)),
                 cures=()
                 if _in_one_dtype(optimizer, before)
                 else tuple(

@@ -10,7 +10,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import join_names
 
 
@@ -78,13 +77,8 @@ def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
         f"{join_names(names, 4)} is no longer the gradient that backward() computed",
         "Read the gradient (norm, histogram, clipping) between backward() and step(); with schedulefree, the "
         "...Reference classes do not modify .grad.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(step.site, "step() changes .grad here"),
-                *(place for read in reads[:4] for place in analysis.user_frames(read.site, "stale .grad read here")),
-            ]
-        ),
-        tuple(dict.fromkeys([*names, f"{optimizer.type}.step"])),
+        analysis.places((step, "step() changes .grad here"), *((read, "stale .grad read here") for read in reads[:4])),
+        (*names, f"{optimizer.type}.step"),
         ops=(step.op,),
         cures=tuple(brought_forward(analysis, reads[0].site, step.site)),
         safe=True,

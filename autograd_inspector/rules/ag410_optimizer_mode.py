@@ -9,7 +9,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ModeSwitched, StateLoaded
@@ -69,14 +69,10 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         "error",
         f"{optimizer.type}.step() was called in eval mode: {why}",
         fix,
-        dedupe_locations(
-            [
-                *(analysis.user_frames(back.site, "loaded here, including the mode") if back is not None else ()),
-                *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
-                *_model_in_train_mode(analysis, optimizer, step),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-                *analysis.user_frames(step.site, "step() called here"),
-            ]
+        (
+            *analysis.places((back, "loaded here, including the mode"), (switch, "switched to eval mode here")),
+            *_model_in_train_mode(analysis, optimizer, step),
+            *analysis.places((optimizer, "optimizer created here"), (step, "step() called here")),
         ),
         (optimizer.type, "train()"),
         ops=(step.op,),
@@ -139,7 +135,7 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
         if not what or what in reported_looks or not before or not analysis.timeline.trains(optimizer.id, op.index):
             continue
         reported_looks.add(what)
-        call = capture.calls[op.call] if op.call >= 0 else None
+        call = capture.call_of(op)
         while call is not None and call.parent >= 0:
             call = capture.calls[call.parent]
         yield Problem(
@@ -147,13 +143,11 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             f"the model was {what} while {optimizer.type} was in train mode: these are the weights at which the next "
             "gradient is computed, not the averaged weights that the method returns",
             "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
-            dedupe_locations(
-                [
-                    *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
-                    *analysis.user_frames(op.site, f"{what} here"),
-                    *analysis.user_frames(before[-1].site, "last step before that"),
-                    *analysis.user_frames(optimizer.site, "optimizer created here"),
-                ]
+            analysis.places(
+                (call, f"{what} here"),
+                (op, f"{what} here"),
+                (before[-1], "last step before that"),
+                (optimizer, "optimizer created here"),
             ),
             (optimizer.type, "eval()"),
             ops=(op.index,),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ModelLoaded, NamesUnmatched
 from autograd_inspector.model.renaming import Renaming, renaming_of, wrapper_of
 from autograd_inspector.model.wording import counted, join_names
@@ -58,7 +57,7 @@ def _problem(analysis: Analysis, event: NamesUnmatched, others: tuple[NamesUnmat
         f"{event.type} {lacks} the {counted(event.given, 'name')} passed to {event.method}() ({names}): their "
         f"tensors are {unused}, and {event.type} keeps its current {own}",
         _fix(event),
-        dedupe_locations(analysis.user_frames(event.site, "passed here")),
+        analysis.user_frames(event.site, "passed here"),
         (event.type, *event.names[:_NAMED]),
     )
 

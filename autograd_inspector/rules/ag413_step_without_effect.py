@@ -17,7 +17,7 @@ from autograd_inspector.analysis.optimizers.idle_steps import (
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
@@ -74,13 +74,11 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         f"{kinds} changes the lr of an optimizer ({old}) that no longer steps: {which} has taken over "
         "its parameters and steps without a scheduler",
         f"Create the scheduler again for the new optimizer: `{kinds}({name}, ...)`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(following.site, "optimizer created here, without a scheduler"),
-                *(place for made in found.made for place in analysis.user_frames(made.site, "scheduler created here")),
-                *analysis.user_frames(found.stepped.site, "scheduler stepped here"),
-                *analysis.user_frames(found.step.site, "the new optimizer steps here"),
-            ]
+        analysis.places(
+            (following, "optimizer created here, without a scheduler"),
+            *((made, "scheduler created here") for made in found.made),
+            (found.stepped, "scheduler stepped here"),
+            (found.step, "the new optimizer steps here"),
         ),
         (kinds, new, "lr"),
         ops=(found.step.op,),
@@ -95,12 +93,7 @@ def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
         f"{agree(names, 'it does', 'they do')} not change",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or in place "
         "`p.sub_(lr * update)`. Assigning to the variable `p` only rebinds the name.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(event.site, "new value computed and dropped here"),
-                *analysis.user_frames(step.site, "step() called here"),
-            ]
-        ),
+        analysis.places((event, "new value computed and dropped here"), (step, "step() called here")),
         tuple(names),
         ops=(step.op,),
     )
@@ -120,12 +113,7 @@ def _rounded_away(analysis: Analysis, found: RoundedAway) -> Problem:
         f"Keep the parameters in float32 and compute in {dtype} under torch.autocast(), or use an optimizer that keeps "
         "float32 copies of them. An update changes a value only if it is at least about 1/256 of the value in bfloat16, "
         "1/2048 in float16.",
-        dedupe_locations(
-            [
-                *(place for cast in casts[-1:] for place in analysis.user_frames(cast.site, f"cast to {dtype} here")),
-                *analysis.user_frames(last.site, "step() called here"),
-            ]
-        ),
+        analysis.places(*((cast, f"cast to {dtype} here") for cast in casts[-1:]), (last, "step() called here")),
         (*names, dtype),
         ops=(last.op,),
     )
@@ -142,16 +130,10 @@ def _ran_out(analysis: Analysis, found: AtZero, kinds: str, made: list[Location]
         "Set the length of the schedule to the number of calls to its step(): all updates of the training, if it is called "
         "once after each optimizer step. With gradient accumulation, call it next to the optimizer's step(), not with every "
         "batch.",
-        dedupe_locations(
-            [
-                *(
-                    place
-                    for event in moved[-1:]
-                    for place in analysis.user_frames(event.site, "scheduler stepped here")
-                ),
-                *made,
-                *analysis.user_frames(last.site, "step() called here, at lr 0"),
-            ]
+        (
+            *analysis.places(*((event, "scheduler stepped here") for event in moved[-1:])),
+            *made,
+            *analysis.places((last, "step() called here, at lr 0")),
         ),
         (optimizer.type, "lr"),
         ops=(last.op,),
@@ -197,7 +179,7 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         "warning" if found.alone and not given else "info",
         f"the lr of {optimizer.type} is 0 in all {optimizer.steps:,} steps, so they change nothing: {why}",
         fix,
-        dedupe_locations(places),
+        tuple(places),
         (optimizer.type, "lr"),
         ops=(last.op,),
     )

@@ -8,7 +8,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParameterRegistered, SparseGradientsMet
 from autograd_inspector.model.settings import is_off
@@ -60,12 +60,10 @@ def _finding(analysis: Analysis, event: SparseGradientsMet, step: Step) -> Probl
         "error",
         f"{event.type}.step() cannot use the {kind} {agree(names, 'gradient', 'gradients')} of {summarize_names(names)}",
         _fix(optimizer, event.type, both=bool(dense), wants_sparse=wants_sparse),
-        dedupe_locations(
-            [
-                *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
-                *_made(analysis, refused),
-                *analysis.user_frames(step.site, "step() called here"),
-            ]
+        (
+            *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
+            *_made(analysis, refused),
+            *analysis.user_frames(step.site, "step() called here"),
         ),
         tuple(names),
         ops=(step.op,),

@@ -11,7 +11,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.operand_origins import Origin, Origins, Property
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ModelLoaded, ParameterRegistered, ParametersConverted
 from autograd_inspector.model.tensor import TensorRecord
@@ -76,13 +76,11 @@ def _mixed(analysis: Analysis, op: Op, value: Property) -> Iterator[Problem]:
         "error",
         f"`{op.name}`{f' in {layer}' if layer else ''} got {join_names(given, 3)}{_why(analysis, blamed[0], value)}",
         _fix(analysis, blamed[0], value),
-        dedupe_locations(
-            [
-                *(place for origin in blamed for place in _places(analysis, origin)),
-                *analysis.user_frames(op.site, "used together here"),
-            ]
+        (
+            *(place for origin in blamed for place in _places(analysis, origin)),
+            *analysis.user_frames(op.site, "used together here"),
         ),
-        tuple(dict.fromkeys(name_of(analysis, t) for t in (*met, *(origin.tensor for origin in origins)))),
+        tuple(name_of(analysis, t) for t in (*met, *(origin.tensor for origin in origins))),
         ops=(op.index,),
     )
 

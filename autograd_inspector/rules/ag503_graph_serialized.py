@@ -9,7 +9,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import TensorHeld
 from autograd_inspector.model.remedy import Substitute
@@ -62,10 +62,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         f"{agree(held or [''], 'was', 'were')} {'deep-copied' if copied else 'sent to another process'}: autograd "
         "graphs cannot be copied or sent",
         _fix(analysis, held, "Copy" if copied else "Send", keeper),
-        dedupe_locations(
-            [*stored, *made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]
-        ),
-        tuple(dict.fromkeys(names)),
+        (*stored, *made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))),
+        tuple(names),
         cures=tuple((Substitute(place, "", "{}.detach()"),) for place in (*stored, *made)[:2]),
     )
 

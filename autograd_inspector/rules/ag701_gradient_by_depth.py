@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.vitals.depth import Layer, Trend, trend_of
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import SATURATING
 
@@ -57,13 +56,7 @@ def _problem(analysis: Analysis, trend: Trend) -> Problem:
         f"the gradient {what} in the backward pass, by a factor of {per_layer:.2g} per layer: its norm is {norms[1]:.2g} at "
         f"{names[1]} and {norms[0]:.2g} at {names[0]}{because}",
         _fix(trend, flat),
-        dedupe_locations(
-            [
-                *(place for op in flat[:1] for place in analysis.user_frames(op.site, "applied here")),
-                *analysis.user_frames(first.op.site, "first layer"),
-                *analysis.user_frames(last.op.site, "last layer"),
-            ]
-        ),
+        analysis.places(*((op, "applied here") for op in flat[:1]), (first.op, "first layer"), (last.op, "last layer")),
         names,
         (
             f"In step {trend.step:,} the gradient norms over {len(trend.layers)} weights, first to last, are "
@@ -89,7 +82,7 @@ def _flat_between(analysis: Analysis, first: Layer, last: Layer) -> tuple[Op, ..
     ops = [
         op
         for op in analysis.capture.ops[first.op.index : last.op.index]
-        if op.name in SATURATING and not op.name.startswith("relu") and op.last_seq > op.first_seq
+        if op.name in SATURATING and not op.name.startswith("relu") and op.recorded
     ]
     kinds: dict[str, list[Op]] = {}
     for op in ops:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.model.location import Location
 
 Place = tuple[str, int]
 
@@ -40,7 +39,7 @@ def _ending(capture: Capture) -> set[Place]:
     raised += [op.site for op in capture.ops if _same(op.error, capture.error)]
     raised += [step.site for step in capture.steps if _same(step.error, capture.error)]
     places = (capture.place(site) for site in raised)
-    return {_line(place) for place in places if place is not None}
+    return {place.line for place in places if place is not None}
 
 
 def _same(error: str, ended: str) -> bool:
@@ -49,8 +48,4 @@ def _same(error: str, ended: str) -> bool:
 
 
 def _explains(finding: Finding, ends: set[Place]) -> bool:
-    return finding.severity == "error" and any(_line(place) in ends for place in finding.locations)
-
-
-def _line(place: Location) -> Place:
-    return place.filename, place.lineno
+    return finding.severity == "error" and any(place.line in ends for place in finding.locations)

@@ -1,8 +1,18 @@
 """The one table of what torch calls do."""
 
-import torch
+import ast
+from pathlib import Path
 
-from autograd_inspector.analysis.op_kinds import OpKind, is_a, kinds_of, listed, node_is_a
+import pytest
+import torch
+import torch.distributed
+
+import autograd_inspector
+from autograd_inspector.analysis import op_kinds
+from autograd_inspector.analysis.op_kinds import OpKind, is_a, kinds_of, listed, node_is_a, spelled
+
+HOMES = (torch, torch.Tensor, torch.nn.functional, torch._C._nn, torch._C._linalg, torch.distributed)
+PACKAGE = Path(autograd_inspector.__file__).parent
 
 
 def test_each_call_stands_once():
@@ -13,8 +23,7 @@ def test_each_call_stands_once():
 def test_each_call_is_one_of_torchs():
     """A misspelt name would never be met: each is an attribute of torch, of a tensor, or a name of our own."""
     ours = {"set_data", "grad", "unpickle", "data"}
-    homes = (torch, torch.Tensor, torch.nn.functional, torch._C._nn)
-    assert [n for n in listed() if n not in ours and not any(hasattr(home, n) for home in homes)] == []
+    assert [n for n in listed() if n not in ours and not any(hasattr(home, n) for home in HOMES)] == []
 
 
 def test_a_node_is_what_made_it():
@@ -70,3 +79,88 @@ def test_what_is_said_to_save_its_result_does():
             x = torch.rand(3, requires_grad=True)
             made = getattr(torch, name)(x, 0) if name.endswith("softmax") else getattr(torch, name)(x)
             assert hasattr(made.grad_fn, "_saved_result"), name
+
+
+def names_an_op(word):
+    """Whether torch has a function of that name; types, and modules, are none."""
+    members = [getattr(home, word, None) for home in HOMES] if word.isidentifier() else []
+    return word in listed() or any(callable(member) and not isinstance(member, type) for member in members)
+
+
+def collections_of_ops(tree):
+    """Literals in which most of the words are names of ops: (line, words)."""
+    beginnings = {
+        id(argument)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {"startswith", "endswith"}
+        for argument in node.args
+    }
+    for node in ast.walk(tree):
+        held = []
+        if isinstance(node, ast.Set | ast.Tuple | ast.List) and id(node) not in beginnings:
+            held = node.elts
+        elif isinstance(node, ast.Dict):
+            held = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.MatchOr):
+            held = [pattern.value for pattern in node.patterns if isinstance(pattern, ast.MatchValue)]
+        words = [each.value for each in held if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "split":
+            words = getattr(getattr(node.func.value, "value", None), "split", list)()
+        ops = [word for word in words if names_an_op(word)]
+        if len(ops) > 1 and len(ops) * 2 > len(words):
+            yield node.lineno, words
+
+
+@pytest.mark.parametrize("room", ["rules", "advice", "analysis"])
+def test_no_other_place_lists_ops(room):
+    """What a rule tells apart has a kind in the one table: two lists of the same ops would differ sooner or later."""
+    found = {
+        f"{path.relative_to(PACKAGE)}:{line}": words
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+        if path != Path(op_kinds.__file__)
+        for line, words in collections_of_ops(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+def test_lists_of_ops_are_found():
+    """In every form that they are written in; dtypes, the beginnings of names and other words are none."""
+    lists = ('{"add", "mul"}', 'frozenset(["detach", "pow"])', '{"sqrt": 1, "exp": 2}', '"exp log".split()')
+    assert all(list(collections_of_ops(ast.parse(text))) for text in lists)
+    match = "match name:\n    case 'add' | 'mul':\n        pass"
+    assert list(collections_of_ops(ast.parse(match)))
+    others = ('{"float16", "float32"}', 'x.startswith(("float", "complex"))', '("sum", "mine", "yours")')
+    assert not any(list(collections_of_ops(ast.parse(text))) for text in others)
+
+
+def test_calls_are_spelled_as_programs_write_them():
+    """Methods, attributes and functions; what has no spelling of its own is a function of torch."""
+    assert [spelled(name) for name in ("detach", "data", "item", "from_numpy")] == [
+        ".detach()",
+        ".data",
+        ".item()",
+        "torch.from_numpy()",
+    ]
+
+
+def test_what_accumulates_depends_on_how_often_it_ran():
+    """Done twice, such a call leaves another value than done once."""
+    given = {
+        "lerp_": (torch.tensor([5.0]), 0.5), "pow_": (2,), "neg_": (),
+        "addcmul_": (torch.tensor([2.0]), torch.tensor([3.0])), "addcdiv_": (torch.tensor([2.0]), torch.tensor([3.0])),
+        "index_add_": (0, torch.tensor([0]), torch.tensor([1.0])),
+    }  # fmt: skip
+    for name in listed():
+        if is_a(name, OpKind.ACCUMULATES):
+            tensor = torch.tensor([3.0])
+            once = getattr(tensor, name)(*given.get(name, (2.0,))).clone()
+            assert not torch.equal(getattr(tensor, name)(*given.get(name, (2.0,))), once), name
+
+
+def test_what_is_even_gives_the_same_for_both_signs():
+    """Of a power, with an even exponent."""
+    x = torch.tensor([1.5, -2.0])
+    for name in listed():
+        if is_a(name, OpKind.EVEN) and hasattr(torch.Tensor, name):
+            arguments = (2,) if "pow" in name else ()
+            assert torch.equal(getattr(x, name)(*arguments), getattr(-x, name)(*arguments)), name

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograd_inspector.capture.recording import retained_results
+
 from .programs import alarms, inspected, summary
 from .twins import calm
 
@@ -257,10 +259,11 @@ def test_lists_that_grow_for_a_while():
     leaking(epochs, seldom)
 
 
-def test_more_results_than_are_followed():
+def test_more_results_than_are_followed(monkeypatch):
     """A list that outgrows what is looked at in every round is known by then."""
+    monkeypatch.setattr(retained_results, "_HELD", 32)
     kept = []
-    leaking(lambda: observed(600, lambda _, loss: kept.append(loss)))
+    leaking(lambda: observed(40, lambda _, loss: kept.append(loss)))
 
 
 def test_optimizer_that_is_made_anew_in_each_round():

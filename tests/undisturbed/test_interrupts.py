@@ -103,7 +103,11 @@ def interrupted(run, *at, kind=Interrupted):
             run()
         except kind as error:
             raised.append(error)
-    assert raised == interrupts.struck[-1:], at
+    # Python itself drops what is raised in the callback of a weak reference: that interrupt is nobody's.
+    kept = [
+        e for e, where in zip(interrupts.struck, interrupts.where, strict=True) if not where.startswith("weakref.py")
+    ]
+    assert raised == kept[-1:], at
     return interrupts
 
 
@@ -125,10 +129,12 @@ def test_an_interrupt_at_any_instant(program, instants):
         strike(program, before, expected, instant)
 
 
+@pytest.mark.filterwarnings("ignore:Exception ignored in.*WeakValueDictionary:pytest.PytestUnraisableExceptionWarning")
 def test_a_second_interrupt_while_the_first_is_cleaned_up_after(program, instants):
     """Then, too."""
     before, expected = state_of_torch(), names(program.block())
-    closing = [i for i in instants if i.code.co_filename.endswith(("installing.py", "session.py", "inspection.py"))]
+    files = ("installing.py", "session.py", "last_look.py", "failing.py")
+    closing = [i for i in instants if i.code.co_filename.endswith(files)]
     for first, second in zip(spread(instants, DOUBLE), spread(closing, DOUBLE), strict=False):
         strike(program, before, expected, first, second)
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import session
+from autograd_inspector.capture import last_look, session
 from autograd_inspector.capture.freezing import freeze
 from autograd_inspector.capture.observers.backward import runs as gradients
 from autograd_inspector.capture.observers.modules import calls as modules
@@ -39,7 +39,7 @@ BREAKABLE = (
     (steps.Steps, "_begin"),
     (steps.Steps, "_end"),
     (optimizers.Optimizers, "_created"),
-    (session, "walk_alive"),
+    (last_look, "walk_alive"),
     (session, "freeze"),
     (modules.Modules, "install"),
 )
@@ -94,8 +94,8 @@ def test_a_programs_error_outlives_the_inspectors(monkeypatch):
 PARTS = {
     "modules": (modules.Modules, "scan"),
     "optimizers": (optimizers.Optimizers, "snapshot"),
-    "attributes": (session, "note_plain_attributes"),
-    "graphs": (session, "walk_alive"),
+    "attributes": (last_look, "note_plain_attributes"),
+    "graphs": (last_look, "walk_alive"),
 }
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_looked_at_in_the_end_takes_nothing_else_with_it(part, mo
     def failing(*_args, **_kwargs):
         raise ZeroDivisionError("injected")
 
-    monkeypatch.setattr(session.Session, "_last_look", broken_look(PARTS[part], failing))
+    monkeypatch.setattr(last_look.LastLook, "take", broken_look(PARTS[part], failing))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         with autograd_inspector.inspect() as inspection:
@@ -124,11 +124,11 @@ def test_what_cannot_be_looked_at_in_the_end_takes_nothing_else_with_it(part, mo
 
 def broken_look(part, failing):
     """The last look, during which one part of the capture fails whenever it is asked."""
-    look = session.Session._last_look
+    look = last_look.LastLook.take
 
-    def looking(self, error):
+    def looking(self, *, raised):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(*part, failing)
-            look(self, error)
+            look(self, raised=raised)
 
     return looking

@@ -324,6 +324,13 @@ def warm():
         if package != "autograd_inspector" or rest.partition(".")[0] in _WITHOUT_TORCH:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
+    from autograd_inspector.model.capture import Capture
+    from autograd_inspector.rules import findings_of
+    from autograd_inspector.views.archive import storable
+
+    findings_of(storable(Capture()))  # Which fields of records hold floats is worked out the first time.
+    gc.collect()
+    gc.freeze()  # A fork that looked for garbage in all that is there would copy it.
 
 
 def loaded():

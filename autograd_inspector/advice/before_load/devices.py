@@ -139,4 +139,4 @@ def _captured(resume: Resume) -> Iterator[Problem]:
 
 
 def _problem(severity: Severity, message: str, text: str, subjects: tuple[str, ...]) -> Problem:
-    return Problem(severity, message, text, subjects=tuple(dict.fromkeys(subjects)))
+    return Problem(severity, message, text, subjects=tuple(subjects))

@@ -87,7 +87,7 @@ def _problem(resume: Resume, casts: list[Cast], before: str, after: str) -> Prob
         "warning" if lossy else "info",
         message,
         _fix(resume, before, widened=not lossy, integer=integer, model=bool(model)),
-        subjects=tuple(dict.fromkeys([*model, *state, *(cast.entry for cast in casts if cast.entry)])),
+        subjects=(*model, *state, *(cast.entry for cast in casts if cast.entry)),
         details=("`step` is not cast, and there is no warning that the rest was cast.",) if state and lossy else (),
     )
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from autograd_inspector.advice.before_load.fixes import fix, weights
 from autograd_inspector.analysis.checkpoints.loading_lines import opening
 from autograd_inspector.analysis.checkpoints.resume import Resume
-from autograd_inspector.analysis.checkpoints.state_kinds import LATER_SETTINGS, NEEDED_STATE, OPTIONAL_STATE
+from autograd_inspector.analysis.checkpoints.state_kinds import LATER_SETTINGS, NEEDED_STATE, state_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import join_names
 
@@ -40,10 +40,10 @@ def unlike(resume: Resume) -> Unlike:
         for name in resume.target.defaults
         if name not in LATER_SETTINGS and any(name not in group.settings for group in saved.groups)
     )
-    if not optimizer.module.startswith("torch.optim") or optimizer.type not in NEEDED_STATE:
+    accepted_names = state_of(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    if accepted_names is None:
         return Unlike(() if resume.target.own_loading else lost)
     needed = NEEDED_STATE[optimizer.type]
-    accepted_names = needed | OPTIONAL_STATE.get(optimizer.type, set())
     held = [{entry.name for entry in parameter.state} for parameter in saved.parameters if parameter.state]
     kept = dict.fromkeys(entry.name for parameter in saved.parameters for entry in parameter.state)
     absent = tuple(sorted(name for name in needed if any(name not in state for state in held)))
@@ -73,5 +73,5 @@ def kind_problems(resume: Resume) -> Iterator[Problem]:
         "error" if differences.foreign else "warning",
         f"this checkpoint is not from {kind}: {'; '.join(reasons)}",
         text,
-        subjects=tuple(dict.fromkeys((kind, *differences.lost, *differences.absent, *differences.unknown))),
+        subjects=(kind, *differences.lost, *differences.absent, *differences.unknown),
     )

@@ -172,4 +172,4 @@ def no_optimizer(resume: Resume) -> Iterator[Problem]:
 def _problem(
     severity: Severity, message: str, text: str, subjects: tuple[str, ...], details: tuple[str, ...] = ()
 ) -> Problem:
-    return Problem(severity, message, text, subjects=tuple(dict.fromkeys(subjects)), details=details)
+    return Problem(severity, message, text, subjects=tuple(subjects), details=details)

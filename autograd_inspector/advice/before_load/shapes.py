@@ -108,4 +108,4 @@ def _misfits(resume: Resume, positions: Positions, left: list[int]) -> Problem:
 
 
 def _problem(severity: Severity, message: str, text: str, subjects: tuple[str, ...]) -> Problem:
-    return Problem(severity, message, text, subjects=tuple(dict.fromkeys(subjects)))
+    return Problem(severity, message, text, subjects=tuple(subjects))

@@ -26,7 +26,7 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     if not is_path(name) or place is None:
         return
     detached = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
-    if end is not None and (place.filename, place.function) == (end.filename, end.function):
+    if end is not None and place.scope == end.scope:
         yield (Insert(end, f"{name} = {detached}", "behind"),)
     yield (Substitute(place, name, f"{detached} if {{}} is not None else None"),)
 

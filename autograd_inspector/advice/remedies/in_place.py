@@ -63,7 +63,7 @@ def _has_to_last(analysis: Analysis, edit: Op) -> bool:
 
 def _works_on_a_copy(edit: Op) -> bool:
     """Whether the op has no form that returns a new tensor."""
-    return edit.name in {"copy_", "__setitem__", "set_data"} or is_a(edit.name, OpKind.IN_PLACE_ONLY)
+    return edit.name == "__setitem__" or is_a(edit.name, OpKind.DETACHES | OpKind.IN_PLACE_ONLY)
 
 
 def kept_until(analysis: Analysis, edits: list[Op], needed: Op) -> Iterator[Remedies]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.losses.inputs import EXPECTED, Swapped, WrongInput
+from autograd_inspector.analysis.losses.inputs import Swapped, WrongInput
 from autograd_inspector.analysis.losses.paired import Paired
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, Remedies, SwapArguments, Unwrap
@@ -16,11 +16,11 @@ def as_expected(analysis: Analysis, found: WrongInput) -> Iterator[Remedies]:
     capture = analysis.capture
     made, place = capture.place(found.made.site), capture.place(found.loss.site)
     readers = {reader for tensor in found.made.outputs for reader in capture.readers.get(tensor, ())}
-    if EXPECTED[found.loss.name] != "log-probabilities":
+    if found.expected != "log-probabilities":
         if made is not None and readers <= {found.loss.index}:
             yield (Unwrap(made, found.made.name),)
-        into_logits = "{}.logit()" if "sigmoid" in found.made.name else "{}.log()"
-        if place is not None and found.made.name in {"sigmoid", "softmax"}:
+        into_logits = "{}.logit()" if found.given == "probabilities" else "{}.log()"
+        if place is not None and found.given != "scores":
             yield (Operand(place, "argument", into_logits),)
     elif place is not None and found.given == "scores":
         dimensions = len(capture.tensors[found.loss.inputs[0]].shape)

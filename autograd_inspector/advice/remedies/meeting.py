@@ -21,6 +21,6 @@ def meeting_of(one: Iterable[Location], other: Iterable[Location]) -> tuple[Loca
     second = [frame for frame in other if not frame.library]
     for place in one:
         for partner in () if place.library else second:
-            if (place.filename, place.function) == (partner.filename, partner.function):
+            if place.scope == partner.scope:
                 return None if place.lineno == partner.lineno else (place, partner)
     return None

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, Literal
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rename, StraightThrough
 
-_GUARDS = {
-    "sqrt": ("first", "{}.clamp(min=1e-12)"),
-    "rsqrt": ("first", "{}.clamp(min=1e-12)"),
-    "exp": ("first", "{}.clamp(max=50.0)"),
-    "log": ("first", "{}.clamp(min=1e-12)"),
-    "log2": ("first", "{}.clamp(min=1e-12)"),
-    "log10": ("first", "{}.clamp(min=1e-12)"),
-    "pow": ("first", "{}.clamp(min=1e-12)"),
-    "acos": ("first", "{}.clamp(-1 + 1e-6, 1 - 1e-6)"),
-    "asin": ("first", "{}.clamp(-1 + 1e-6, 1 - 1e-6)"),
-    "reciprocal": ("first", "torch.where({} == 0, 1, {})"),
-    "div": ("last", "torch.where({} == 0, 1, {})"),
-    "true_divide": ("last", "torch.where({} == 0, 1, {})"),
-}
-"""Op -> which operand, and what to compute with instead of it."""
-
-
-_ONLY_THE_DERIVATIVE = {"sqrt": ("first", "{} + 1e-12"), "rsqrt": ("first", "{} + 1e-12")}
+_GUARDS: Final[tuple[tuple[OpKind, Literal["first", "last"], str], ...]] = (
+    (OpKind.TAKES_ROOT | OpKind.TAKES_LOG | OpKind.POWERS, "first", "{}.clamp(min=1e-12)"),
+    (OpKind.EXPONENTIATES, "first", "{}.clamp(max=50.0)"),
+    (OpKind.ARC, "first", "{}.clamp(-1 + 1e-6, 1 - 1e-6)"),
+    (OpKind.DIVIDES, "last", "torch.where({} == 0, 1, {})"),
+    (OpKind.INVERTS, "first", "torch.where({} == 0, 1, {})"),
+)
+"""What an op does -> which operand, and what to compute with instead of it."""
 
 
 def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator[Remedies]:
     """The op with an operand that is kept away from where it (``forward``), or its derivative alone, is not finite."""
     place = analysis.capture.place(op.site) if op is not None else None
-    guards = _GUARDS if forward else _GUARDS | _ONLY_THE_DERIVATIVE
-    guard = guards.get(op.name.strip("_")) if op is not None else None
-    if place is not None and guard is not None:
-        yield (Operand(place, "last" if guard[0] == "last" else "first", guard[1]),)
+    if op is None or place is None:
+        return
+    for kinds, which, instead in _GUARDS:
+        if is_a(op.name, kinds):
+            root = is_a(op.name, OpKind.TAKES_ROOT) and not forward
+            yield (Operand(place, which, "{} + 1e-12" if root else instead),)
+            return
 
 
 def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
@@ -47,7 +42,7 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
 
 def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """A ReLU whose inputs are all negative gets a slope there as well."""
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     if op.name.strip("_") != "relu":
         return
     if call is not None and call.type == "ReLU":

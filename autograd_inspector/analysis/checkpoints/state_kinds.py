@@ -37,13 +37,20 @@ NEEDED_STATE: dict[str, set[str]] = {
 }
 """What the step of torch's optimizers reads of a parameter that has state, which it does not make again."""
 
-OPTIONAL_STATE = {
+_OPTIONAL_STATE = {
     "SGD": {"momentum_buffer"},
     "Adam": {"max_exp_avg_sq"},
     "AdamW": {"max_exp_avg_sq"},
     "RMSprop": {"momentum_buffer", "grad_avg"},
 }
 """What they keep under some settings (momentum, amsgrad, centered)."""
+
+
+def state_of(optimizer: str) -> set[str] | None:
+    """All that an optimizer of torch's own keeps for a parameter, under some settings at least; None of any other."""
+    needed = NEEDED_STATE.get(optimizer)
+    return None if needed is None else needed | _OPTIONAL_STATE.get(optimizer, set())
+
 
 LATER_SETTINGS = frozenset(
     {"maximize", "foreach", "capturable", "differentiable", "fused", "amsgrad", "nesterov", "decoupled_weight_decay"}

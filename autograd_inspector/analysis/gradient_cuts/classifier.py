@@ -47,7 +47,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
         return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if _wrapped(capture, op, through) or bypassed(capture, op, through) or copied_in(capture, op, through):
         return True
-    made_nodes = op.last_seq > op.first_seq
+    made_nodes = op.recorded
     return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
 
 

@@ -24,7 +24,7 @@ _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.VIEWS | O
 def constant_derivatives(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> Iterator[GradientCut]:
     """One cut for each line that asks for such a derivative."""
     leaves = Leaves(capture, flow)
-    losses = [run for run in capture.backwards if run.api == "backward" and not run.error and run.nested_in < 0]
+    losses = [run for run in capture.completed_runs if run.nested_in < 0]
     told: set[int] = set()
     for run in capture.backwards:
         if run.api != "grad" or run.create_graph or run.error or run.nested_in >= 0 or run.site in told:

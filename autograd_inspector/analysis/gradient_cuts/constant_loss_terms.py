@@ -25,7 +25,6 @@ _JOINS = OpKind.CONCATENATES | OpKind.STACKS
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS | _JOINS
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RESHAPES
 
-_STATE = {"parameter", "buffer"}
 
 Term = tuple[Op, int]
 """The op that adds, and the tensor without gradient that it adds (-1: a number)."""
@@ -40,7 +39,7 @@ def constant_terms(
     whatever else is detached in it (a target, a weight) may be meant.
     """
     leaves = Leaves(capture, flow)
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.nested_in < 0]
+    runs = [r for r in capture.completed_runs if r.nested_in < 0]
     terms: list[list[Term]] = []
     since = [0, *(run.end for run in runs)]
     for run, start in zip(runs, since, strict=False):
@@ -71,7 +70,7 @@ def _reached(capture: Capture, harmful: Collection[GradientCut]) -> set[int]:
         op = capture.ops[at]
         if not op.has(Trait.STEP | Trait.BACKWARD) and not reached.isdisjoint(op.inputs):
             reached.update(op.outputs)
-            reached.update(write.tensor for write in op.writes if capture.tensors[write.tensor].kind not in _STATE)
+            reached.update(write.tensor for write in op.writes if not capture.tensors[write.tensor].of_model)
     return reached
 
 

@@ -32,7 +32,7 @@ def as_arrays(capture: Capture, flow: DataFlow, run: Backward, starved: frozense
     latest = _latest_arrival(capture, flow, run) if starved else -1
     groups: dict[int, tuple[list[Op], dict[int, None]]] = {}
     for op in capture.ops[: latest + 1]:
-        if op.name in {"numpy", "__array__", "tolist"} and op.has(Trait.EXPORT):
+        if is_a(op.name, OpKind.EXTRACTS_WHOLE) and op.has(Trait.EXPORT):
             above = flow.upstream([(tensor, op.index) for tensor in op.inputs])
             lost = [t for o, _ in above for t in learning(capture, o) if t in starved and t not in op.inputs]
             if lost:

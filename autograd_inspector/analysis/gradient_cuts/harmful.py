@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from autograd_inspector.analysis.dataflow import DataFlow
@@ -28,8 +28,6 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 
-_STATE = {"parameter", "buffer"}
-
 
 def harmful_cuts(
     capture: Capture, flow: DataFlow, meant: frozenset[int], starved: frozenset[int]
@@ -44,7 +42,7 @@ def harmful_cuts(
     plain = tuple(called_on_number(capture, flow))
     if plain:
         return plain
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    runs = capture.completed_runs
     missed = _found_none(capture)
     if runs and missed:
         return _telling(capture, _starving(capture, flow, runs, missed, fatal=True))
@@ -60,7 +58,7 @@ def harmful_cuts(
 
 
 def _closest(
-    capture: Capture, flow: DataFlow, runs: list[Backward], starved: frozenset[int]
+    capture: Capture, flow: DataFlow, runs: Sequence[Backward], starved: frozenset[int]
 ) -> tuple[GradientCut, ...]:
     """The cuts that starve, those alone that lie behind losses of the starved parameters' own optimizer.
 
@@ -128,20 +126,20 @@ def _intended(capture: Capture, cut: GradientCut) -> bool:
     if cut.cause == "non-differentiable":
         return True
     first = cut.ops[0]
-    if first.name in {"set_data", "grad"}:
-        return first.name == "grad"
-    if first.name == "__deepcopy__":
+    if first.name == "set_data":
+        return False
+    if first.name == "grad" or is_a(first.name, OpKind.COPIES):
         return True
     if all(is_a(op.name, OpKind.DETACHES) and (_only_loaded(capture, op) or _copied(capture, op)) for op in cut.ops):
         return True  # state_dict() of one model, loaded into another; deepcopy() of one.
-    return all(op.writes and all(capture.tensors[w.tensor].kind in _STATE for w in op.writes) for op in cut.ops)
+    return all(op.writes and all(capture.tensors[w.tensor].of_model for w in op.writes) for op in cut.ops)
 
 
 def _only_loaded(capture: Capture, op: Op) -> bool:
     """Whether all that an op returned was copied into the state of modules."""
     readers = [capture.ops[at] for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index]
     return bool(readers) and all(
-        reader.writes and all(capture.tensors[w.tensor].kind in _STATE for w in reader.writes) for reader in readers
+        reader.writes and all(capture.tensors[w.tensor].of_model for w in reader.writes) for reader in readers
     )
 
 
@@ -150,7 +148,7 @@ def _copied(capture: Capture, op: Op) -> bool:
     readers = [capture.ops[at] for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index]
     if not readers or not all(is_a(reader.name, OpKind.COPIES) for reader in readers):
         return False
-    state = {record.storage for record in capture.tensors if record.kind in _STATE}
+    state = {record.storage for record in capture.tensors if record.of_model}
     return all(capture.tensors[tensor].storage in state for reader in readers for tensor in reader.outputs)
 
 
@@ -218,7 +216,7 @@ def _in_torch(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -
 
 
 def _starving(
-    capture: Capture, flow: DataFlow, runs: list[Backward], starved: frozenset[int], *, fatal: bool
+    capture: Capture, flow: DataFlow, runs: Sequence[Backward], starved: frozenset[int], *, fatal: bool
 ) -> Iterator[GradientCut]:
     starts = [(root, run.start) for run in runs for root in run.roots]
     cuts: dict[Cut, tuple[int, ...]] = {}
@@ -249,7 +247,7 @@ def carries(capture: Capture, op: Op, tensor: int) -> bool:
 
 def is_state(capture: Capture, tensor: int) -> bool:
     """Whether whoever reads it looks for no gradient in what was written to it: a moving average of other weights."""
-    return capture.tensors[tensor].kind in _STATE
+    return capture.tensors[tensor].of_model
 
 
 def group_by_cause(

@@ -39,7 +39,7 @@ _LINEAR = _ADDS | OpKind.REDUCES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RES
 def partial_cuts(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> tuple[GradientCut, ...]:
     """The cuts on ways from what learns to its loss, where it learns by other ways; of one line, the first."""
     leaves = Leaves(capture, flow)
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.nested_in < 0]
+    runs = [r for r in capture.completed_runs if r.nested_in < 0]
     by_place: dict[tuple[Cause, str, int], GradientCut] = {}
     for run, since in zip(runs, [0, *(run.end for run in runs)], strict=False):
         for cut in _of_run(capture, leaves, run, since, meant):

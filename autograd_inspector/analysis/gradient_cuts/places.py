@@ -15,4 +15,4 @@ def place_of(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
     if switched:
         site = region.definition if region.definition >= 0 else region.site
     place = capture.place(site)
-    return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)
+    return place.line if place is not None else ("", region.id if switched else op.site)

@@ -63,4 +63,4 @@ class SharedOrigin:
 
 
 def _records(op: Op) -> bool:
-    return op.last_seq > op.first_seq and not op.has(Trait.BACKWARD | Trait.STEP)
+    return op.recorded and not op.has(Trait.BACKWARD | Trait.STEP)

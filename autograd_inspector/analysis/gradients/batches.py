@@ -17,9 +17,7 @@ def data_of(analysis: Analysis, run: Backward) -> frozenset[int]:
     return frozenset(
         tensor
         for tensor in given
-        if tensors[tensor].kind not in {"parameter", "buffer"}
-        and not tensors[tensor].requires_grad
-        and tensors[tensor].birth < made[0]
+        if not tensors[tensor].of_model and not tensors[tensor].requires_grad and tensors[tensor].birth < made[0]
     )
 
 

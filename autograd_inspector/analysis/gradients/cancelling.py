@@ -215,7 +215,7 @@ class _Likeness:
         words = place[0].expression or (place[0].filename, place[0].lineno, place[0].column) if place else ()
         record = capture.tensors[tensor]
         layout = record.shape, record.offset, record.dtype
-        call = capture.calls[made.call] if made.call >= 0 else None
+        call = capture.call_of(made)
         module = (call.root, call.path, call.type, call.training) if call is not None else ()
         read = [
             (self.number(each, at, deepest - 1), self._written(each, made.index))

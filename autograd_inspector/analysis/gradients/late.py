@@ -92,7 +92,7 @@ def _met_again(analysis: Analysis, before: Step, step: Step, runs: Iterable[Back
 
 
 def _gives(run: Backward) -> bool:
-    return run.api == "backward" and not run.error and bool(run.reached)
+    return run.completed and bool(run.reached)
 
 
 def _same(before: ParameterStep | None, now: ParameterStep) -> bool:

@@ -17,8 +17,6 @@ from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_opera
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
-_EVEN = frozenset({"pow", "__pow__", "square", "abs", "__abs__", "absolute", "norm", "linalg_vector_norm"})
-"""Calls that are made of a difference to measure it: with a power, the second one."""
 _MOST = 12
 """A longer sum is none of an estimator."""
 
@@ -65,7 +63,7 @@ def _residual(analysis: Analysis, op: Op) -> bool:
     capture = analysis.capture
     readers = [capture.ops[index] for index in capture.readers.get(op.outputs[0], ())]
     return bool(readers) and all(
-        reader.name in _EVEN or len(set(reader.inputs)) < len(reader.inputs) for reader in readers
+        is_a(reader.name, OpKind.EVEN) or len(set(reader.inputs)) < len(reader.inputs) for reader in readers
     )
 
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
-
-_TARGETED = frozenset({"kl_div", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
-"""Losses whose second argument is what the first is to become; others are the same either way round."""
 
 
 class TrainedTarget(Struct, frozen=True):
@@ -27,9 +25,8 @@ def trained_targets(analysis: Analysis) -> Iterator[TrainedTarget]:
     """The last time that a step learns like that."""
     capture = analysis.capture
     run = next(analysis.timeline.backwards.before(len(capture.ops) + 1), None)
-    targets = {
-        op.inputs[1]: op for op in capture.ops if op.name in _TARGETED and len(op.inputs) > 1 and _learns(analysis, op)
-    }
+    losses = [op for op in capture.ops if is_a(op.name, OpKind.TARGETED) and len(op.inputs) > 1]
+    targets = {op.inputs[1]: op for op in losses if _learns(analysis, op)}
     if run is None or not targets:
         return
     starts = [(root, run.start) for root in run.roots]
@@ -43,7 +40,7 @@ def trained_targets(analysis: Analysis) -> Iterator[TrainedTarget]:
         (False, analysis.flow.upstream(starts, ends=targets.__contains__)),
     ):
         for op, _ in walk:
-            for tensor in op.inputs if op.last_seq > op.first_seq else ():  # What initialises it records nothing.
+            for tensor in op.inputs if op.recorded else ():  # What initialises it records nothing.
                 if tensor in reached:
                     sides[target][tensor] = op
     alone = tuple(tensor for tensor in sides[True] if tensor not in sides[False])

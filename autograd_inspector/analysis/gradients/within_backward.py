@@ -11,10 +11,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
 
-_FLAT = OpKind.COMPARES | OpKind.PIECEWISE_CONSTANT
-_FLAT_CALLS = frozenset(
-    {"gt", "lt", "ge", "le", "__gt__", "__lt__", "__ge__", "__le__", "greater", "less", "heaviside"}
-)
+_FLAT = OpKind.COMPARES | OpKind.ORDERS | OpKind.PIECEWISE_CONSTANT
 """The derivative of these is zero anyway."""
 
 
@@ -33,7 +30,7 @@ class CutWithin(Struct, frozen=True):
 def cuts_within(analysis: Analysis) -> Iterator[CutWithin]:
     """Each line once, where the values that were cut go into a gradient that is differentiated."""
     capture = analysis.capture
-    sites = {(p.filename, p.function): name for name, at in capture.function_sites.items() if (p := capture.place(at))}
+    sites = {p.scope: name for name, at in capture.function_sites.items() if (p := capture.place(at))}
     told: set[int] = set()
     for run in capture.backwards:
         if not run.create_graph or run.error or run.nested_in >= 0 or not sites:
@@ -42,7 +39,7 @@ def cuts_within(analysis: Analysis) -> Iterator[CutWithin]:
             place = capture.place(op.site)
             if not (op.has(Trait.BACKWARD) and op.has(Trait.CUT)) or place is None or op.site in told:
                 continue
-            function = sites.get((place.filename, place.function))
+            function = sites.get(place.scope)
             if function is None or not is_a(op.name, OpKind.DETACHES):
                 continue
             again = _differentiated(analysis, run) if _used(analysis, op, run) else None
@@ -61,7 +58,7 @@ def _used(analysis: Analysis, cut: Op, run: Backward) -> bool:
         if not readers and tensor not in cut.outputs:
             return True
         for reader in readers:
-            flat = is_a(reader.name, _FLAT) or reader.name in _FLAT_CALLS
+            flat = is_a(reader.name, _FLAT)
             todo += [each for each in reader.outputs if each not in seen and not flat and not reader.has(Trait.EXPORT)]
             seen.update(reader.outputs)
     return False

@@ -33,7 +33,7 @@ def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> It
     Of what has no other way to any loss, else, of an op of those kinds, of what learns otherwise.
     """
     capture = analysis.capture
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    runs = capture.completed_runs
     if any(run.graph.blind for run in runs):
         return  # What lies behind the unknown part may have another way.
     behind: set[int] = set()

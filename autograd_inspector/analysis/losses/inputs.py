@@ -12,32 +12,35 @@ from autograd_inspector.analysis.losses.given import computed_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
-Given = Literal["softmax", "sigmoid", "scores"]
-"""What a loss function was given; ``scores``: the result of a layer that has no bounds, logits for example."""
+Given = Literal["distribution", "probabilities", "scores"]
+"""What a loss function was given: what softmax made, what sigmoid made, what a layer without bounds made, logits perhaps."""
 Expected = Literal["logits for softmax", "logits for sigmoid", "log-probabilities"]
 
-EXPECTED: dict[str, Expected] = {
-    "cross_entropy": "logits for softmax",
-    "binary_cross_entropy_with_logits": "logits for sigmoid",
-    "nll_loss": "log-probabilities",
-    "kl_div": "log-probabilities",
-    "ctc_loss": "log-probabilities",
-}
-"""What the first input of a loss function has to be; see their pages in torch.nn.functional."""
+_EXPECTED: tuple[tuple[OpKind, Expected], ...] = (
+    (OpKind.TAKES_SCORES, "logits for softmax"),
+    (OpKind.TAKES_LOGITS, "logits for sigmoid"),
+    (OpKind.TAKES_LOGS, "log-probabilities"),
+)
 _WRONG: dict[Expected, tuple[Given, ...]] = {
-    "logits for softmax": ("softmax",),
-    "logits for sigmoid": ("sigmoid",),
-    "log-probabilities": ("softmax", "sigmoid", "scores"),
+    "logits for softmax": ("distribution",),
+    "logits for sigmoid": ("probabilities",),
+    "log-probabilities": ("distribution", "probabilities", "scores"),
 }
 _UNBOUNDED = OpKind.MATRIX_MULTIPLIES | OpKind.CONVOLVES
 
 
+def _expected_by(loss: str) -> Expected | None:
+    """What the first input of a loss function has to be; see their pages in torch.nn.functional."""
+    return next((expected for kind, expected in _EXPECTED if is_a(loss, kind)), None)
+
+
 class WrongInput(Struct, frozen=True):
-    """A loss function, the op that made what it was given, and what that is."""
+    """A loss function, the op that made what it was given, what that is, and what the loss expects."""
 
     loss: Op
     made: Op
     given: Given
+    expected: Expected
 
 
 def wrong_inputs(analysis: Analysis) -> Iterator[WrongInput]:
@@ -45,23 +48,24 @@ def wrong_inputs(analysis: Analysis) -> Iterator[WrongInput]:
     told: set[object] = set()
     used = {node.op for node in analysis.capture.nodes}
     for op in analysis.capture.ops:
-        if op.name not in EXPECTED or op.index not in used or op.has(Trait.BACKWARD):
+        expected = _expected_by(op.name)
+        if expected is None or op.index not in used or op.has(Trait.BACKWARD):
             continue
         made = computed_by(analysis, op.inputs[0]) if op.inputs else None
         given = _kind(made) if made is not None else None
-        if made is None or given not in _WRONG[EXPECTED[op.name]]:
+        if made is None or given not in _WRONG[expected]:
             continue
         lines = line_of(analysis, op.site), line_of(analysis, made.site)
         if lines not in told:
             told.add(lines)
-            yield WrongInput(op, made, given)
+            yield WrongInput(op, made, given, expected)
 
 
 def _kind(made: Op) -> Given | None:
     if made.name == "softmax":
-        return "softmax"
+        return "distribution"
     if made.name == "sigmoid":
-        return "sigmoid"
+        return "probabilities"
     return "scores" if is_a(made.name, _UNBOUNDED) else None
 
 
@@ -77,7 +81,7 @@ def swapped(analysis: Analysis) -> Iterator[Swapped]:
     told: set[object] = set()
     tensors = analysis.capture.tensors
     for op in analysis.capture.ops:
-        if EXPECTED.get(op.name, "log-probabilities") == "log-probabilities" or op.has(Trait.BACKWARD):
+        if not is_a(op.name, OpKind.TAKES_SCORES | OpKind.TAKES_LOGITS) or op.has(Trait.BACKWARD):
             continue
         if len(op.inputs) < 2 or tensors[op.inputs[0]].requires_grad or not tensors[op.inputs[1]].requires_grad:
             continue

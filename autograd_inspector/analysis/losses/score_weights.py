@@ -26,8 +26,10 @@ _HANDED_ON = (
     | OpKind.CONCATENATES
     | OpKind.DETACHES
     | OpKind.REWRAPS
+    | OpKind.BROADCASTS
+    | OpKind.CASTS_TO_INTEGER
+    | OpKind.CLAMPS
 )
-_NAMED = frozenset({"broadcast_tensors", "long", "int", "clamp", "clamp_", "clip"})
 _MOST = 400
 """So many ops are looked at behind a factor."""
 
@@ -97,9 +99,7 @@ def _is_score(analysis: Analysis, score: int, before: int, parameters: set[int])
 
 
 def _drawn(analysis: Analysis, tensor: int, before: int, parameters: set[int]) -> bool:
-    handed_on = analysis.flow.upstream(
-        [(tensor, before)], lambda made, _: is_a(made.name, _HANDED_ON) or made.name in _NAMED
-    )
+    handed_on = analysis.flow.upstream([(tensor, before)], lambda made, _: is_a(made.name, _HANDED_ON))
     for op, _ in islice(handed_on, _MOST):
         if is_a(op.name, OpKind.DRAWS):
             reads = analysis.flow.upstream([(read, op.index) for read in op.inputs])

@@ -9,12 +9,10 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 _LIGHT: Final = (
     OpKind.VIEWS | OpKind.CONVERTS | OpKind.STACKS | OpKind.CONCATENATES | OpKind.COPIES
     | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.CLAMPS
-    | OpKind.REDUCES | OpKind.SETS_NUMBER | OpKind.SELECTS
+    | OpKind.REDUCES | OpKind.SETS_NUMBER | OpKind.SELECTS | OpKind.LIKELIHOOD
 )  # fmt: skip
-_OF_NUMBERS: Final = frozenset({"logsumexp", "pow", "exp", "log", "log_softmax", "nll_loss", "cross_entropy"})
-"""Calls that make a probability, or a loss, of numbers that a network has computed already."""
 
 
 def is_light(name: str) -> bool:
     """Whether a call only makes another number of the numbers that it is given, or picks some of them."""
-    return is_a(name, _LIGHT) or name in _OF_NUMBERS
+    return is_a(name, _LIGHT)

@@ -30,7 +30,7 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
     """
     capture = analysis.capture
     parameters = _by_storage(analysis)
-    of_models = {record.storage for record in capture.tensors if record.kind in {"parameter", "buffer"}}
+    of_models = {record.storage for record in capture.tensors if record.of_model}
     steps_of: dict[int, list[int]] = {}
     for taken in capture.ops:
         if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
@@ -89,4 +89,4 @@ def _function(analysis: Analysis, op: Op) -> tuple[str, str] | None:
     """The function of the program that made a call; a comprehension is part of the one around it."""
     frames = (frame for frame in analysis.capture.site(op.site) if not frame.library)
     named = (frame for frame in frames if frame.function == "<module>" or not frame.function.endswith(">"))
-    return next(((frame.filename, frame.function) for frame in named), None)
+    return next((frame.scope for frame in named), None)

@@ -125,7 +125,7 @@ def _given(capture: Capture, ops: set[int]) -> Iterator[SavedTensor]:
     for op in ops:
         for tensor in capture.ops[op].inputs:
             record = capture.tensors[tensor]
-            if tensor in met or record.kind in {"parameter", "buffer"} or record.birth in ops:
+            if tensor in met or record.of_model or record.birth in ops:
                 continue
             met.add(tensor)
             yield _as_saved(record)

@@ -107,6 +107,4 @@ class OneMemory:
         """Whether a checkpoint was loaded there, which writes every parameter by its name."""
         place = self._capture.place(op.site)
         loads = (self._capture.place(event.site) for event in self._capture.events_of(ModelLoaded))
-        return place is not None and any(
-            load is not None and (load.filename, load.lineno) == (place.filename, place.lineno) for load in loads
-        )
+        return place is not None and any(load is not None and load.line == place.line for load in loads)

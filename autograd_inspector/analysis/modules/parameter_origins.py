@@ -25,7 +25,7 @@ def birthplace(analysis: Analysis, tensor: int, optimizer: OptimizerRecord, role
     late = analysis.lifecycle.joined_since(tensor, optimizer)
     first = next(iter(analysis.lifecycle.made_at(tensor)), -1)
     sites = list(dict.fromkeys(c.site for c in late))
-    lines = {(p.filename, p.lineno) for site in sites if (p := analysis.capture.place(site)) is not None}
+    lines = {p.line for site in sites if (p := analysis.capture.place(site)) is not None}
     if not sites:
         return tuple(
             place for site in analysis.lifecycle.made_at(tensor)[-1:] for place in analysis.user_frames(site, role)

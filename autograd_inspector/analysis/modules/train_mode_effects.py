@@ -197,7 +197,7 @@ class _Parts:
         capture, trained = self._capture, self._trained
         last = capture.steps[-1]
         since = max((step.at for step in capture.steps if step.at < last.start), default=-1)
-        runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > since]
+        runs = [run for run in capture.completed_runs if run.start > since]
 
         def through(op: Op, _tensor: int) -> bool:
             return op.index > since and trained.isdisjoint(op.inputs)

@@ -22,7 +22,7 @@ def is_idle(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
 def served_alone(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether each of its steps came after a backward of its own: no other optimizer stepped with that one's gradients."""
     capture = analysis.capture
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.nested_in < 0]
+    runs = [run for run in capture.completed_runs if run.nested_in < 0]
     by_run: dict[int, set[int]] = {}
     for step in capture.steps:
         place = bisect_right(runs, step.start, key=lambda run: run.end) - 1
@@ -41,7 +41,7 @@ def stepped_in_vain(analysis: Analysis, tensors: Iterable[int]) -> OptimizerReco
     capture, reached = analysis.capture, set(tensors)
     in_vain = set()
     for run in capture.backwards:
-        if run.api != "backward" or run.error or reached.isdisjoint(run.reached):
+        if not run.completed or reached.isdisjoint(run.reached):
             continue
         following = bisect_left(capture.steps, run.end, key=lambda step: step.start)
         step = capture.steps[following] if following < len(capture.steps) else None

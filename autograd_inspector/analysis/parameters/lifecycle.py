@@ -118,7 +118,7 @@ class ParameterLifecycle:
 
     @cached_property
     def _read(self) -> frozenset[int]:
-        read = (t for op in self._capture.ops if op.last_seq > op.first_seq for t in op.inputs)
+        read = (t for op in self._capture.ops if op.recorded for t in op.inputs)
         return frozenset((*read, *self._capture.history.used))
 
     @cached_property

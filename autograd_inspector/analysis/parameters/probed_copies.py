@@ -57,5 +57,5 @@ def _inputs(capture: Capture, run: Backward) -> set[int]:
 
 
 def _reaching(capture: Capture, tensors: Collection[int]) -> list[Backward]:
-    runs = (run for run in capture.backwards if run.api == "backward" and not run.error)
+    runs = (run for run in capture.completed_runs)
     return [run for run in runs if not set(tensors).isdisjoint(run.reached)]

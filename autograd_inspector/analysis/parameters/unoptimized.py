@@ -45,7 +45,7 @@ def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Uno
     missed = trainable - reached
     orphans = tuple(t for t in sorted(missed - capture.unsettled(missed)) if not _owned(capture, t, start))
     if orphans:  # What the loss was computed from, cut off or not, is the program's still.
-        runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
+        runs = [run for run in capture.completed_runs if run.start > start]
         led = leading(capture, flow, runs, start)
         orphans = tuple(t for t in orphans if t not in led)
     memory = memory_of(capture, held)
@@ -107,7 +107,7 @@ def _reached(capture: Capture, start: int) -> set[int]:
     A hook may have given it, and then adds to it: fully_shard runs backward on gathered parameters, and sets .grad of
     the model's own.
     """
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    runs = capture.completed_runs
     reached = {t for run in runs if run.start > start for t in run.reached if t not in run.empty}
     last = {write.tensor: write for write in capture.grad_writes if write.tensor in capture.owners}
     return reached | {
@@ -133,7 +133,7 @@ def _counts(capture: Capture, tensor: int, orphans: tuple[int, ...], flow: DataF
 
 def _serves(capture: Capture, tensor: int) -> bool:
     """Whether backward reaches a bare ``nn.Parameter`` again and again, and nobody asks for its gradient."""
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error and tensor in run.reached]
+    runs = [run for run in capture.completed_runs if tensor in run.reached]
     return len(runs) > 1 and not any(read.tensor == tensor for read in capture.grad_reads)
 
 

@@ -21,7 +21,7 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
         return frozenset()
     foreign = {call.root for call in capture.calls if call.parent >= 0 and capture.calls[call.parent].root != call.root}
     inside: dict[int, set[int]] = {}
-    ends = sorted(run.end for run in capture.backwards if run.api == "backward" and not run.error)
+    ends = sorted(run.end for run in capture.completed_runs)
     for op in capture.ops:
         if op.call >= 0 and not op.has(Trait.STEP | Trait.BACKWARD):
             window = bisect_right(ends, op.index)
@@ -53,7 +53,7 @@ def attributes_of(capture: Capture, reached: frozenset[int] | set[int]) -> set[i
     It is read by methods of the module as well, which the program calls itself.
     """
     attributes = {event.tensor for event in capture.events_of(BareTensorHeld)} & reached
-    runs = [frozenset(run.reached) for run in capture.backwards if run.api == "backward" and not run.error]
+    runs = [frozenset(run.reached) for run in capture.completed_runs]
     return {
         tensor
         for tensor in attributes

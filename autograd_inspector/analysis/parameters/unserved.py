@@ -20,7 +20,7 @@ def unserved(capture: Capture) -> frozenset[int]:
     left = {tensor for tensor, without in never.items() if without}
     served: set[int] = set()
     for run in capture.backwards if left else ():
-        if run.api == "backward" and not run.error and run.nested_in < 0:
+        if run.completed and run.nested_in < 0:
             own = {tensor for group in stepped_with(capture, run) for tensor in group} & left
             served |= own
             left -= own.intersection(run.reached).difference(run.empty)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.reductions import Reached, Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import Communicated, ReplicasWrapped, WrapperCalled
@@ -88,9 +89,7 @@ def _why(capture: Capture, reductions: Reductions, reached: Reached, tensor: int
         used = next((each for each in calls if each.op and each.tensors), None)
         if used is not None:
             return Unreduced("dropped", (tensor,), reached, 1, exchange=used)
-    exchanges = [
-        event for event in reductions.exchanged(tensor) if event.name not in {"send", "isend", "recv", "irecv"}
-    ]
+    exchanges = [event for event in reductions.exchanged(tensor) if not is_a(event.name, OpKind.POINT_TO_POINT)]
     behind = next((event for event in exchanges if event.at >= reached.step.at), None)
     before = next((event for event in reversed(exchanges) if event.at < reached.run.start), None)
     if behind is not None or before is not None:

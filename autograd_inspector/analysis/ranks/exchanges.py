@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from math import prod
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import Communicated
@@ -35,7 +36,7 @@ class Exchanges:
     @cached_property
     def point_to_point(self) -> bool:
         """Whether some rank sends to another: a pipeline, a parameter server."""
-        return any(event.name in {"send", "isend", "recv", "irecv"} for event in self.calls)
+        return any(is_a(event.name, OpKind.POINT_TO_POINT) for event in self.calls)
 
     def within(self, start: int, end: int) -> list[Communicated]:
         """Those among the ops from ``start`` to ``end``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
@@ -24,24 +25,6 @@ from autograd_inspector.model.program_events import (
 )
 from autograd_inspector.model.rank_summary import Done, RankSummary
 
-ALL_JOIN = frozenset(
-    {
-        "all_reduce",
-        "all_gather",
-        "all_gather_into_tensor",
-        "all_gather_object",
-        "broadcast",
-        "broadcast_object_list",
-        "reduce",
-        "reduce_scatter",
-        "reduce_scatter_tensor",
-        "all_to_all",
-        "all_to_all_single",
-        "all_reduce_coalesced",
-        "barrier",
-    }
-)
-"""Calls that every rank of the group has to make."""
 _CALLS = 256
 """Calls whose order is compared."""
 _DATA = 64
@@ -124,7 +107,11 @@ class _Summary:
     def _joined(self) -> list[Communicated]:
         """The calls that all ranks have to make, in their order."""
         world = self.capture.world_size
-        return [event for event in self.reductions.exchanges.calls if event.name in ALL_JOIN and event.world == world]
+        return [
+            event
+            for event in self.reductions.exchanges.calls
+            if is_a(event.name, OpKind.ALL_JOIN) and event.world == world
+        ]
 
     @cached_property
     def _last(self) -> dict[tuple[str, int], Communicated]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.model.capture import Capture
@@ -16,7 +17,7 @@ Places = Callable[[int, str], tuple[Location, ...]]
 """(site, role) -> the program's lines."""
 Names = Callable[[Iterable[int]], list[str]]
 
-_WRITERS = frozenset({"copy_", "set_", "set_data", "data", "detach_", "requires_grad_", "zero_grad"})
+_REPLACES = OpKind.COPIES_INTO | OpKind.DETACHES | OpKind.TAKES_NO_VALUES
 """They give other values, not new ones of the old: a swap of averaged weights, a restored copy."""
 _MOST = 1024
 """Steps whose moments are compared."""
@@ -150,7 +151,7 @@ class Updates:
 
 def computes_in_place(name: str) -> bool:
     """Whether an op that writes to weights computes with what they were: ``mul_``, ``clamp_``."""
-    return name not in _WRITERS and not name.startswith("_foreach_copy")
+    return name != "zero_grad" and not is_a(name, _REPLACES)
 
 
 def _written(op: Op, memory: dict[int, int]) -> list[int]:

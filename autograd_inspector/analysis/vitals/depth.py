@@ -68,7 +68,7 @@ def layers_of(capture: Capture) -> tuple[Layer, ...]:
     weights = {tensor: row for tensor, row in measured.items() if len(capture.tensors[tensor].shape) > 1}
     readers: dict[int, Op] = {}
     for op in capture.ops:
-        if op.last_seq > op.first_seq:
+        if op.recorded:
             for tensor in op.inputs:
                 if tensor in weights:
                     readers.setdefault(tensor, op)

@@ -49,7 +49,7 @@ def run(load: Load, argv: Sequence[str], folder: Path, asked: Asked, *, ended: E
             return Outcome(status, (), Path(argv[0]))
 
         def execute() -> int:
-            with inspection, standing_still(inspection, asked.waiting, asked.waits):
+            with inspection, standing_still(asked.waiting, asked.waits):
                 try:
                     return _execute(code, main)
                 finally:

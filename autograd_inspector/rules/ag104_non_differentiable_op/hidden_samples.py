@@ -36,7 +36,7 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
     leaves = Leaves(capture, analysis.flow)
     reported_sites: set[int] = set()
     for run in capture.backwards:
-        if run.api != "backward" or run.error or run.nested_in >= 0:
+        if not run.completed or run.nested_in >= 0:
             continue
         stepped_parameters = {
             tensor for held in stepped_with(capture, run) for tensor in held

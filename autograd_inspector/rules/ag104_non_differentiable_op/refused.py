@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, SetArgument
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -38,12 +37,7 @@ def _without_formula(analysis: Analysis, run: Backward, formula: str) -> Iterato
             f"torch has no derivative of `{op.name}`{f' by its argument {argument}' if argument else ''}, and backward() "
             "goes through it",
             f"Compute it of a detached tensor where no gradient is to go through `{op.name}`, or write it with other ops.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(op.site, "no derivative here"),
-                    *analysis.user_frames(run.site, "backward called here"),
-                ]
-            ),
+            analysis.places((op, "no derivative here"), (run, "backward called here")),
             (op.name, *names),
             ops=(op.index,),
         )
@@ -60,12 +54,7 @@ def _integers(analysis: Analysis, op: Op) -> Problem:
         f"`{op.name}` cannot make {name} require grad: it has {'dtype ' if tensor >= 0 else ''}{dtype}, and only floating "
         "point and complex numbers have derivatives",
         "Make it of floating point numbers (`1.0` instead of `1`, `dtype=torch.float32`, `.float()`).",
-        dedupe_locations(
-            [
-                *(analysis.user_frames(made.site, "made here, of integers") if made is not None else ()),
-                *analysis.user_frames(op.site, "refused here"),
-            ]
-        ),
+        analysis.places((made, "made here, of integers"), (op, "refused here")),
         (name,),
         ops=(op.index,),
         cures=tuple(_floating(analysis, op, made)),

@@ -12,7 +12,6 @@ from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Rename
 from autograd_inspector.model.wording import agree, summarize_names
@@ -50,7 +49,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for cut in caused_by(analysis, "non-differentiable"):
         op = cut.ops[0]
         drawn = analysis.capture.regions[op.region].library.startswith(SAMPLING)
-        call = analysis.capture.calls[op.call] if op.call >= 0 else None
+        call = analysis.capture.call_of(op)
         what = f"`{op.name}`" if not drawn else f"sample() of a distribution (`{op.name}`)"
         what += f" in {call.type}" if call is not None else ""
         fix = (
@@ -75,13 +74,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             f"{agree(names, 'learns', 'learn')} nothing from what is computed of the sample, only from the other "
             "terms of the loss",
             _RSAMPLE,
-            dedupe_locations(
-                [
-                    *analysis.user_frames(draw.op.site, "drawn here"),
-                    *analysis.user_frames(draw.backward.site, "backward called here"),
-                ]
-            ),
-            tuple(dict.fromkeys(names)),
+            analysis.places((draw.op, "drawn here"), (draw.backward, "backward called here")),
+            tuple(names),
             ops=(draw.op.index,),
             cures=tuple(_cures(analysis, draw.op, drawn=True)),
         )
@@ -103,7 +97,7 @@ def _zero_derivative(analysis: Analysis, found: Flat) -> Problem:
         "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
         "(rsample() of a distribution), or train through log_prob(sample).",
         analysis.user_frames(found.op.site, "drawn here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.op.index,),
     )
 

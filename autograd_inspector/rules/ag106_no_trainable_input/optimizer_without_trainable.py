@@ -9,7 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, served_alone
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -35,16 +35,12 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad: backward gives "
             f"{agree(names, 'it', 'them')} no gradient, and {optimizer.type} has nothing to step",
             asked(analysis, held),
-            dedupe_locations(
-                [
-                    *why_frozen(analysis, held),
-                    *analysis.user_frames(optimizer.site, "given to the optimizer here"),
-                    *(
-                        p
-                        for step in analysis.timeline.steps_of(optimizer.id).all[-1:]
-                        for p in analysis.user_frames(step.site, "step() moves nothing")
-                    ),
-                ]
+            (
+                *why_frozen(analysis, held),
+                *analysis.places(
+                    (optimizer, "given to the optimizer here"),
+                    *((step, "step() moves nothing") for step in analysis.timeline.steps_of(optimizer.id).all[-1:]),
+                ),
             ),
             tuple(names),
         )

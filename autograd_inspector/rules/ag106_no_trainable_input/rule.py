@@ -16,7 +16,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, di
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Insert, Remedies, Remove
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -98,7 +98,7 @@ def _inside(analysis: Analysis, checkpoint: Op) -> list[int]:
 
 def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
     """Reentrant checkpoints that starve parameters while backward has others to run to."""
-    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    runs = analysis.capture.completed_runs
     groups: dict[int, list[Op]] = {}
     for op in analysis.capture.ops:
         if op.name == CHECKPOINT and not any(analysis.capture.tensors[t].requires_grad for t in op.outputs):
@@ -116,13 +116,8 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
         f"checkpoint(use_reentrant=True) got no input that requires grad, so its output has no graph although "
         f"{summarize_names(names) or 'its parameters'} would learn",
         "Pass use_reentrant=False, or let an input require grad (model.enable_input_require_grads()).",
-        dedupe_locations(
-            [
-                *analysis.user_frames(ops[0].site, "checkpointed here"),
-                *analysis.user_frames(run.site, "backward called here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((ops[0], "checkpointed here"), (run, "backward called here")),
+        tuple(names),
         ops=tuple(op.index for op in ops[:64]),
         cures=tuple(not_reentrant(analysis, ops[0])),
     )
@@ -163,22 +158,16 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
         else "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
         if names
         else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
-        dedupe_locations(
-            [
-                *(why_frozen(analysis, learnt) if learnt else ()),
-                *_given_to(analysis, learnt),
-                *calls,
-                *frozen_here(analysis, inputs, until=run.start),
-                *made,
-                *(
-                    place
-                    for op in made_at[:3]
-                    for place in analysis.user_frames(op.site, "made here, without requires_grad")
-                ),
-                *analysis.user_frames(
-                    run.site, "backward called here" if run.index >= 0 else "gradient asked for here"
-                ),
-            ]
+        (
+            *(why_frozen(analysis, learnt) if learnt else ()),
+            *_given_to(analysis, learnt),
+            *calls,
+            *frozen_here(analysis, inputs, until=run.start),
+            *made,
+            *analysis.places(
+                *((op, "made here, without requires_grad") for op in made_at[:3]),
+                (run, "backward called here" if run.index >= 0 else "gradient asked for here"),
+            ),
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),
         cures=tuple(_thawed(analysis, inputs, run)),
@@ -230,13 +219,8 @@ def _not_asked(analysis: Analysis, tensors: list[int], site: int) -> Problem:
         f"the gradient of {join_names(names, 3)} was asked for, but {agree(names, 'it does', 'they do')} not "
         "require grad",
         f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(site, "gradient asked for here"),
-                *(place for op in made[:1] for place in analysis.user_frames(op.site, "made here")),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((site, "gradient asked for here"), *((op, "made here") for op in made[:1])),
+        tuple(names),
         cures=tuple(_asked_for(analysis, tensors)),
     )
 

@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.within_backward import cuts_within
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 
 
 def cut_within(analysis: Analysis) -> Iterator[Problem]:
@@ -21,12 +20,10 @@ def cut_within(analysis: Analysis) -> Iterator[Problem]:
             f"(create_graph=True): the second derivative treats {name} as a constant",
             f"Compute with the saved tensor itself in {found.function}.backward, or mark it with @once_differentiable if it is "
             "not to be differentiated.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(found.cut.site, "cut inside backward here"),
-                    *analysis.user_frames(found.run.site, "gradient with a graph computed here"),
-                    *analysis.user_frames(found.again.site, "differentiated again here"),
-                ]
+            analysis.places(
+                (found.cut, "cut inside backward here"),
+                (found.run, "gradient with a graph computed here"),
+                (found.again, "differentiated again here"),
             ),
             (found.function, name),
             ops=(found.cut.index,),

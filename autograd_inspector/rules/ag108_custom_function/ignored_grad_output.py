@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -25,7 +24,7 @@ def ignoring(analysis: Analysis) -> Iterator[Problem]:
     scaled: set[int] = set()
     for run, new in analysis.run_graphs if blind else ():
         for node in _scaled(analysis.capture.nodes, new, scaled):
-            op = analysis.capture.ops[node.op] if node.op >= 0 else None
+            op = analysis.capture.op_of(node)
             if op is None or not op.has(Trait.FUNCTION):
                 continue
             name = op.name.removesuffix(".apply")
@@ -66,12 +65,10 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
         f"{name}.backward ignores grad_output, so {summarize_names(names)} {agree(names, 'gets', 'get')} a gradient that "
         "does not depend on the rest of the network",
         f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(analysis.capture.function_sites.get(name, -1), "backward leaves it out here"),
-                *analysis.user_frames(op.site, "applied here"),
-                *analysis.user_frames(run.site, "backward called here"),
-            ]
+        analysis.places(
+            (analysis.capture.function_sites.get(name, -1), "backward leaves it out here"),
+            (op, "applied here"),
+            (run, "backward called here"),
         ),
         (name, *dict.fromkeys(names)),
         ops=(op.index,),

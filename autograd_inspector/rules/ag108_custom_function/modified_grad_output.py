@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import GradientModified
 from autograd_inspector.model.remedy import OutOfPlace
@@ -31,16 +30,7 @@ def modifying(analysis: Analysis) -> Iterator[Problem]:
                 else "that is right only as long as autograd hands the tensor to nobody else"
             ),
             f"Compute a new tensor in {name}.backward, or work on a copy (`grad_output.clone()`).",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(site, "gradient modified here"),
-                    *(
-                        place
-                        for op in _calls(analysis, name)
-                        for place in analysis.user_frames(op.site, "applied here")
-                    ),
-                ]
-            ),
+            analysis.places((site, "gradient modified here"), *((op, "applied here") for op in _calls(analysis, name))),
             (name,),
             cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(site, "")[:1]),
             safe=True,

@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import OutOfPlace
 from autograd_inspector.model.tensor import TensorRecord
@@ -23,7 +22,7 @@ def modifying_input(analysis: Analysis) -> Iterator[Problem]:
     told: set[tuple[str, int] | None] = set()
     for _, new in analysis.run_graphs:
         for node in new:
-            op = analysis.capture.ops[node.op] if node.op >= 0 else None
+            op = analysis.capture.op_of(node)
             for edit in _edits(analysis, op) if op is not None and op.has(Trait.FUNCTION) else ():
                 line = line_of(analysis, edit.site)
                 if op is None or line in told or not _is_users(analysis, op):
@@ -61,7 +60,7 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
     readers = [
         reader
         for reader in map(capture.ops.__getitem__, capture.readers.get(changed, ()))
-        if reader.index > function.index and reader.last_seq > reader.first_seq
+        if reader.index > function.index and reader.recorded
     ]
     saved = any(saved.tensor == changed for saved in node.saved)
     if not readers and not saved:
@@ -83,12 +82,10 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
         "error" if readers else "warning",
         f"{name}.forward modifies its input {made} in place without ctx.mark_dirty: {effect}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(edit.site, "input modified here"),
-                *analysis.user_frames(function.site, "applied here"),
-                *(place for reader in readers[:1] for place in analysis.user_frames(reader.site, "read here")),
-            ]
+        analysis.places(
+            (edit, "input modified here"),
+            (function, "applied here"),
+            *((reader, "read here") for reader in readers[:1]),
         ),
         (name, made),
         ops=(function.index,),

@@ -11,7 +11,6 @@ from autograd_inspector.analysis.none_returned import missing_edges
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 _Gap = tuple[str, frozenset[int]]
@@ -90,13 +89,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
         "info" if partial else "warning",
         f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which {effect}",
         f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(inner, "backward is defined here"),
-                *analysis.user_frames(op.site, "applied here"),
-                *analysis.user_frames(run.site, "backward called here"),
-            ]
-        ),
+        analysis.places((inner, "backward is defined here"), (op, "applied here"), (run, "backward called here")),
         (name, *names),
         ops=(op.index,),
     )

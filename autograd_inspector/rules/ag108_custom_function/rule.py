@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import OnceDifferentiable
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -68,7 +67,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from _wrong_number(analysis, run)
         elif says(run.error, TorchError.ONCE_DIFFERENTIABLE):
             yield from _only_once(analysis, run)
-        elif not run.error and run.api == "backward":
+        elif run.completed:
             yield from partly.findings(run)
     yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)
@@ -92,13 +91,11 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             f"{name}.backward is marked with @once_differentiable, and this backward() needs its derivative",
             f"Write {name}.backward with differentiable torch operations and remove @once_differentiable, or leave {name} "
             "out of what create_graph=True differentiates.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(marked.get(name, -1), "marked here"),
-                    *analysis.user_frames(analysis.capture.function_sites.get(name, -1), "backward is defined here"),
-                    *analysis.user_frames(op.site, "applied here"),
-                    *analysis.user_frames(run.site, "second derivative asked for here"),
-                ]
+            analysis.places(
+                (marked.get(name, -1), "marked here"),
+                (analysis.capture.function_sites.get(name, -1), "backward is defined here"),
+                (op, "applied here"),
+                (run, "second derivative asked for here"),
             ),
             (name,),
             ops=(op.index,),
@@ -114,12 +111,7 @@ def _wrong_number(analysis: Analysis, run: Backward) -> Iterator[Problem]:
                 "error",
                 f"{short}.backward returns gradients that do not fit its inputs: {run.error.split(':', 1)[-1].strip()[:200]}",
                 f"Return exactly one gradient for each argument of {short}.forward, each shaped like that argument.",
-                dedupe_locations(
-                    [
-                        *analysis.user_frames(inner, "backward is defined here"),
-                        *analysis.user_frames(analysis.capture.ops[node.op].site, "applied here"),
-                    ]
-                ),
+                analysis.places((inner, "backward is defined here"), (analysis.capture.ops[node.op], "applied here")),
                 (short,),
                 ops=(node.op,),
             )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import FunctionRefused
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -24,12 +23,7 @@ def refused_by_transforms(analysis: Analysis) -> Iterator[Problem]:
             f"torch.func cannot transform {name}: its forward takes ctx, and no setup_context is defined",
             f"Define `{name}.forward` without ctx, move what it saves to a static method `setup_context(ctx, inputs, output)`, "
             "and set `generate_vmap_rule = True` for vmap.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(event.site, "forward is defined here"),
-                    *(place for op in calls for place in analysis.user_frames(op.site, "applied here")),
-                ]
-            ),
+            analysis.places((event, "forward is defined here"), *((op, "applied here") for op in calls)),
             (name,),
             ops=tuple(op.index for op in calls),
         )

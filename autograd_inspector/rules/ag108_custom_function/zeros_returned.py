@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.wording import agree, summarize_names
@@ -20,7 +19,7 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
     told: set[str] = set()
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
+        op = capture.op_of(node)
         behind = analysis.leaves_below(node)
         if (
             op is None
@@ -39,12 +38,7 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
             f"{agree(names, 'gets', 'get')} gradients by other ways alone",
             f"Return the gradient of {name}.forward from {name}.backward. Where no gradient is meant to pass, detach() "
             "says so, and saves the computation.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(capture.function_sites.get(name, -1), "backward is defined here"),
-                    *analysis.user_frames(op.site, "applied here"),
-                ]
-            ),
+            analysis.places((capture.function_sites.get(name, -1), "backward is defined here"), (op, "applied here")),
             (name,),
             ops=(op.index,),
         )

@@ -30,7 +30,7 @@ def overwritten(capture: Capture, flow: DataFlow) -> tuple[Overwritten, ...]:
     Models that are trained on losses of their own and then copied into each other (federated averaging, a population,
     meta-learning) are meant to be: so it has to be one loss that reaches both, and one of them has to follow.
     """
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    runs = capture.completed_runs
     trained = {t for t in capture.optimized if any(t in run.reached for run in runs)}
     storages = {capture.tensors[t].storage: t for t in sorted(trained)}
     storages.pop(-1, None)

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.weights import LossWeight, loss_weights
 from autograd_inspector.analysis.modules.parameter_origins import made_here
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 
 
 def trained_weights(analysis: Analysis) -> Iterator[Problem]:
@@ -27,12 +26,9 @@ def _problem(analysis: Analysis, found: LossWeight) -> Problem:
         "lower weight is all that its gradient asks for, and nothing ends that where the term is positive",
         f"Keep the weight out of the parameters: a float, or `register_buffer({attribute!r}, ...)`. To learn a "
         "weight, give it a second term (`exp(-s) * term + s`); a Lagrange multiplier needs an optimizer with maximize=True.",
-        dedupe_locations(
-            [
-                *made_here(analysis, [found.tensor]),
-                *analysis.user_frames(found.op.site, "weighs a term here"),
-                *analysis.user_frames(found.optimizer.site, "given to the optimizer here"),
-            ]
+        (
+            *made_here(analysis, [found.tensor]),
+            *analysis.places((found.op, "weighs a term here"), (found.optimizer, "given to the optimizer here")),
         ),
         (name,),
         ops=(found.op.index,),

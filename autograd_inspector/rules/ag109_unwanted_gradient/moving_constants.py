@@ -10,7 +10,6 @@ from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.losses.bootstrapped import Bootstrapped, bootstrapped
 from autograd_inspector.analysis.losses.score_weights import ScoreWeight, score_weights
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -31,14 +30,12 @@ def _target(analysis: Analysis, found: Bootstrapped) -> Problem:
         "moves the target towards the prediction",
         "Compute the target under torch.no_grad(), or detach() it before it is compared; a copy of the network that "
         "follows slowly makes it steadier.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.added.site, "target computed with its graph here"),
-                *analysis.user_frames(found.used.site, "the network computes it here"),
-                *analysis.user_frames(found.compared.site, "compared with the prediction here"),
-            ]
+        analysis.places(
+            (found.added, "target computed with its graph here"),
+            (found.used, "the network computes it here"),
+            (found.compared, "compared with the prediction here"),
         ),
-        tuple(dict.fromkeys([*names, target])),
+        (*names, target),
         ops=(found.compared.index,),
     )
 
@@ -53,12 +50,7 @@ def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
         "step uses it",
         f"detach() the factor: in `log_prob * {weight}.detach()` it is a number that weighs the sample. Train what computes it "
         "with another loss.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.product.site, "multiplied here"),
-                *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
-            ]
-        ),
-        tuple(dict.fromkeys([*names, weight])),
+        analysis.places((found.product, "multiplied here"), (made, "computed with its graph here")),
+        (*names, weight),
         ops=(found.product.index,),
     )

@@ -8,7 +8,7 @@ from functools import partial
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
@@ -62,13 +62,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         f"backward reaches {summarize_names(names)}, a copy that no optimizer holds: a target network or teacher that was not "
         f"detached{why}",
         "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
-        dedupe_locations(
-            [
-                *(place for event in plain[:1] for place in analysis.user_frames(event.site, "freezes nothing here")),
-                *_places(analysis, copies),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        (*analysis.places(*((event, "freezes nothing here") for event in plain[:1])), *_places(analysis, copies)),
+        tuple(names),
     )
 
 
@@ -90,10 +85,8 @@ def _stepped(analysis: Analysis) -> Iterator[Problem]:
         "that was not detached",
         "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the "
         f"optimizer only what is to learn by gradient ({sources}).",
-        dedupe_locations(
-            [*_places(analysis, copies), *analysis.user_frames(analysis.capture.ops[last].site, "overwritten here")]
-        ),
-        tuple(dict.fromkeys(names)),
+        (*_places(analysis, copies), *analysis.user_frames(analysis.capture.ops[last].site, "overwritten here")),
+        tuple(names),
     )
 
 
@@ -110,15 +103,15 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
         f"{agree(names, 'its', 'their')} own loss",
         f"detach() what is computed with {summarize_names(names)} where it goes into the loss of {others}, or clear the gradients "
         "(zero_grad()) right before the second backward().",
-        dedupe_locations(
-            [
-                *entrance(analysis, mixed_round),
-                *analysis.user_frames(mixed_round.foreign.site, "leaves gradients here"),
-                *analysis.user_frames(mixed_round.own_run.site, "adds to them here"),
-                *analysis.user_frames(mixed_round.step.site, "step() uses the sum here"),
-            ]
+        (
+            *entrance(analysis, mixed_round),
+            *analysis.places(
+                (mixed_round.foreign, "leaves gradients here"),
+                (mixed_round.own_run, "adds to them here"),
+                (mixed_round.step, "step() uses the sum here"),
+            ),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
     )
 
 
@@ -131,5 +124,5 @@ def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:
             call = analysis.capture.calls[call.parent]
         yield from analysis.user_frames(call.site, "called with grad mode on here")
         yield from analysis.user_frames(use.site, "used here")
-    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error]
+    runs = analysis.capture.completed_runs
     yield from analysis.user_frames(runs[-1].site, "backward called here") if runs else ()

@@ -111,7 +111,7 @@ def entrance(analysis: Analysis, mixed_round: Mixed) -> tuple[Location, ...]:
     capture, live = analysis.capture, set(mixed_round.tensors)
     calls = capture.calls
     for op in capture.ops[: mixed_round.foreign.start]:
-        if op.last_seq > op.first_seq and not live.isdisjoint(op.inputs):
+        if op.recorded and not live.isdisjoint(op.inputs):
             if not mixed_round.others.isdisjoint(op.inputs):
                 call = calls[op.call] if op.call >= 0 else None
                 while call is not None and call.parent >= 0 and calls[call.parent].root == call.root:

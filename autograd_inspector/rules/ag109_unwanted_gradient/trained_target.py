@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.targets import TrainedTarget, trained_targets
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -29,13 +28,11 @@ def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
         "towards what is to learn from it",
         "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and give "
         "the optimizer only what is to learn.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.use.site, "the target is computed with gradient here"),
-                *analysis.user_frames(found.op.site, "taken as the target here"),
-                *(p for o in holders for p in analysis.user_frames(o.site, "given to the optimizer here")),
-            ]
+        analysis.places(
+            (found.use, "the target is computed with gradient here"),
+            (found.op, "taken as the target here"),
+            *((o, "given to the optimizer here") for o in holders),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.op.index,),
     )

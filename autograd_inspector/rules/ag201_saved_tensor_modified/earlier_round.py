@@ -37,9 +37,5 @@ def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op
         f"; {name}{kept_as(held, name)} leads this backward() back into the graph of an earlier round",
         f"{'Call ' if cut.startswith('detach()') else ''}{cut if cut.startswith('detach()') else cut[0].upper() + cut[1:]}. retain_graph=True does not help here: the parameters are no longer those that the "
         "graph was recorded with.",
-        (
-            *kept_places(analysis, held),
-            *(analysis.user_frames(made.site, "carried over from here") if made is not None else ()),
-            *analysis.user_frames(reader.site, "used again here"),
-        ),
+        (*kept_places(analysis, held), *analysis.places((made, "carried over from here"), (reader, "used again here"))),
     )

@@ -29,8 +29,6 @@ from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag201_saved_tensor_modified.earlier_round import earlier_round
 from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
 
-_STATE = {"parameter", "buffer"}
-
 
 def check(analysis: Analysis) -> Iterator[Problem]:
     """A tensor saved for backward was modified in place afterwards, and its version counter moved.
@@ -138,9 +136,9 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         if before
         else repair(analysis, edits, name, _reader(analysis, node, saved)),
         shown,
-        tuple(dict.fromkeys([name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])])),
+        (name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])),
         tuple(details),
-        tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
+        (*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])),
         tuple(kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
         if back is None and not before
         else (),
@@ -162,7 +160,7 @@ def _severity(analysis: Analysis, run: Backward, kept: list[SavedTensor]) -> Sev
     if run.api != "alive" or not analysis.capture.ops:
         return "error"
     scalar = any(tensors[root].shape == () for root in run.roots)
-    state = all(any(t.storage == saved.storage >= 0 and t.kind in _STATE for t in tensors) for saved in kept)
+    state = all(any(t.storage == saved.storage >= 0 and t.of_model for t in tensors) for saved in kept)
     return "error" if scalar and not state else "info"
 
 

@@ -17,7 +17,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_names import SAVES_INPUTS
 from autograd_inspector.model.wording import join_names
@@ -126,12 +125,10 @@ def _finding(
         f"Work on a copy inside the checkpointed function: {copy} before `{ops[0].name}`."
         if checkpointed
         else repair(analysis, ops, name),
-        dedupe_locations(
-            [
-                *(location for op in ops for location in analysis.user_frames(op.site, "modified here")),
-                *analysis.user_frames(saver.site, "made or read before here" if checkpointed else "saved here"),
-                *analysis.user_frames(run.site, "needed here"),
-            ]
+        analysis.places(
+            *((op, "modified here") for op in ops),
+            (saver, "made or read before here" if checkpointed else "saved here"),
+            (run, "needed here"),
         ),
         (name, *dict.fromkeys(op.name for op in ops)),
         (

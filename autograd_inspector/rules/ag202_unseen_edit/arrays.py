@@ -11,7 +11,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, Rename
 from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import Memory, aliased
@@ -56,14 +55,10 @@ def written_through_numpy(analysis: Analysis, run: Backward, alias: AliasWrite, 
         "Copy the array: `torch.tensor(array)`, or fill a new array for each batch."
         if inward
         else f"Work on a copy: {copied_array(name)}, or an out-of-place NumPy call.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(alias.site, "written through NumPy here"),
-                *analysis.user_frames(
-                    op.site, "memory shared with the array here" if inward else "NumPy alias made here"
-                ),
-                *analysis.user_frames(run.site, "backward used the memory here"),
-            ]
+        analysis.places(
+            (alias, "written through NumPy here"),
+            (op, "memory shared with the array here" if inward else "NumPy alias made here"),
+            (run, "backward used the memory here"),
         ),
         (name,),
         ("Likely, from the source: NumPy's own writes cannot be observed.",),

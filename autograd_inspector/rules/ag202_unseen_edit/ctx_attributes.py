@@ -8,7 +8,6 @@ from autograd_inspector.advice.saved_tensors import made_at, place_of, saved_nam
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
 
@@ -45,12 +44,10 @@ def ctx_edits(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node]
                     "attribute of ctx is not checked, so the gradients are likely wrong",
                     f"Keep it by `ctx.save_for_backward(...)` instead of `ctx.{kept} = ...`, so that autograd checks it, and "
                     f"modify {name} only after backward(), or a `.clone()` of it.",
-                    dedupe_locations(
-                        [
-                            *analysis.user_frames(op.site, "modified here"),
-                            *analysis.user_frames(analysis.capture.ops[node.op].site, "kept here"),
-                            *analysis.user_frames(run.site, "backward used the new values here"),
-                        ]
+                    analysis.places(
+                        (op, "modified here"),
+                        (analysis.capture.ops[node.op], "kept here"),
+                        (run, "backward used the new values here"),
                     ),
                     (name, attribute),
                     (

@@ -13,7 +13,6 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import aliased
 from autograd_inspector.rules.ag202_unseen_edit.arrays import written_through_numpy
@@ -138,9 +137,7 @@ def _finding(analysis: Analysis, node: str, op: Op, name: str, tensor: int, edit
         f"{subject} was saved for backward by `{op.name}` ({short}) inside a checkpoint and then modified by "
         f"`{edit.name}` inside it: recomputation compares no versions, so the gradients are silently wrong",
         repair(analysis, [edit], subject),
-        dedupe_locations(
-            [*analysis.user_frames(edit.site, "modified here"), *analysis.user_frames(op.site, "saved here")]
-        ),
+        analysis.places((edit, "modified here"), (op, "saved here")),
         (subject,),
         (
             f"`{op.name}` ({short}) saved {subject}: {needs_because(name)}.",

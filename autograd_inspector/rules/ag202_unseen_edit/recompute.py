@@ -11,7 +11,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns, effective
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Forwards, key_of
@@ -101,12 +100,7 @@ def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Wri
         f"{several} {were} modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in backward "
         "with the new values, so the gradients are silently wrong",
         f"{fix}.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(edit.site, "modified here"),
-                *analysis.user_frames(op.site, "read again in recomputation"),
-            ]
-        ),
+        analysis.places((edit, "modified here"), (op, "read again in recomputation")),
         tuple(names),
         (
             f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",

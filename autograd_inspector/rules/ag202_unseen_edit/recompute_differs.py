@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import where_made
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 
@@ -65,13 +64,7 @@ def _finding(analysis: Analysis, run: Backward, before: Op, after: Op) -> Proble
         else f"the checkpoint recomputed another forward than the one that ran: {one} returned something else",
         "Let the checkpointed function depend on its arguments and on parameters alone: no counter, cache, mode or autocast "
         "that is another one in backward.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(before.site, "in the forward"),
-                *analysis.user_frames(after.site, "in the recomputation"),
-                *analysis.user_frames(run.site, "backward called here"),
-            ]
-        ),
+        analysis.places((before, "in the forward"), (after, "in the recomputation"), (run, "backward called here")),
         (before.name, after.name),
         ops=(before.index, after.index),
     )

@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import where_made
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import RandomStateDropped
 from autograd_inspector.model.wording import join_names
@@ -23,13 +22,12 @@ def drawn_again(analysis: Analysis) -> Iterator[Problem]:
             continue
         forward: dict[Key, Op] = {}
         again: dict[str, tuple[Op, Op]] = {}
-        line = place.filename, place.function, place.lineno
         for op in analysis.capture.ops:
             if not draws(op):
                 continue
             if not op.has(Trait.BACKWARD):
                 frames = analysis.capture.site(op.site)
-                if any((frame.filename, frame.function, frame.lineno) == line for frame in frames):
+                if any(frame.line == place.line for frame in frames):
                     forward |= dict.fromkeys(keys_of(analysis, op), op)
             elif key_of(analysis, op) in forward:
                 first = forward[key_of(analysis, op)]
@@ -45,12 +43,7 @@ def _finding(analysis: Analysis, event: RandomStateDropped, again: dict[str, tup
         f"checkpoint(preserve_rng_state=False) recomputes {join_names(again, 3)} in backward with other random numbers than "
         "in the forward: the gradients belong to another output, and are silently wrong",
         "Leave preserve_rng_state at True, its default, for functions that draw random numbers.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(event.site, "checkpointed here"),
-                *analysis.user_frames(first.site, "random numbers drawn here"),
-            ]
-        ),
+        analysis.places((event, "checkpointed here"), (first, "random numbers drawn here")),
         tuple(again),
         ("The random op ran in the forward, and once more in backward; the state of the generator was not kept.",),
         tuple(op.index for _, op in again.values()),

@@ -7,15 +7,10 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
-
-_ADDS_UP = frozenset(
-    {"add_", "sub_", "mul_", "div_", "pow_", "neg_", "lerp_", "addcmul_", "addcdiv_", "remainder_", "index_add_"}
-)
-"""In-place ops that do something else the second time; filling, clamping or masking again changes nothing."""
 
 
 def edited_twice(analysis: Analysis) -> Iterator[Problem]:
@@ -27,7 +22,7 @@ def edited_twice(analysis: Analysis) -> Iterator[Problem]:
     readers = _Readers(analysis)
     reported_sites: set[int] = set()
     for op in capture.ops:
-        if op.name not in _ADDS_UP:
+        if not is_a(op.name, OpKind.ACCUMULATES):
             continue
         for write in op.writes:
             if not op.has(Trait.BACKWARD):
@@ -53,7 +48,7 @@ class _Readers:
         for op in self._ops:
             if not op.has(Trait.BACKWARD):
                 self._others.append(op.index)
-            elif op.last_seq > op.first_seq:
+            elif op.recorded:
                 for storage in {tensors[tensor].storage for tensor in op.inputs}:
                     self._by_storage.setdefault(storage, []).append(op.index)
 
@@ -74,12 +69,7 @@ def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) 
         f"function again, so it is modified twice, `{reader.name}` is recomputed with other values than in the forward, and "
         "the gradients are silently wrong",
         f"Compute out of place inside the checkpointed function, or modify {name} outside of it.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.site, "modified here"),
-                *analysis.user_frames(reader.site, "computed again with other values here"),
-            ]
-        ),
+        analysis.places((first, "modified here"), (reader, "computed again with other values here")),
         (name, first.name),
         (
             f"The forward ran `{first.name}` once.",

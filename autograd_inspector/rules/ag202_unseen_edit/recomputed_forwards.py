@@ -48,7 +48,7 @@ def _by_line(analysis: Analysis, op: Op) -> Key:
 
 
 def _by_module(analysis: Analysis, op: Op) -> Key:
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     return Key(op.name, root=call.root, module=call.name) if call is not None else Key(op.name)
 
 

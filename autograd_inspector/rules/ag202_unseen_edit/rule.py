@@ -10,6 +10,7 @@ from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, 
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import effective
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
@@ -146,7 +147,7 @@ def _unseen(analysis: Analysis, run: Backward, members: list[Member]) -> Problem
         "are silently wrong",
         repair(analysis, [op], name),
         _places(analysis, run, members[0], "backward used the new values here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         (
             f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",
             f"{how} changed its memory afterwards{place_of(analysis, op)}; certain, by the order of the calls.",
@@ -167,7 +168,7 @@ def _doubtful(analysis: Analysis, run: Backward, members: list[Member]) -> Probl
         "rounding: no version counter moved, and no value was read",
         f"To be sure, keep {copy_of(analysis, name)} and `copy_()` it back in.",
         _places(analysis, run, members[0], "backward used the memory here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         (f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",),
         (op.index,),
     )
@@ -197,10 +198,8 @@ def _modifying(analysis: Analysis, op: Op, node: Node) -> tuple[Location, ...]:
     """Where it was modified: when the same line saved it (`self.bn(x)` in a forward), first who called that again."""
     frames = analysis.user_frames(op.site, "modified here")
     if node.op >= 0:
-        saved = {
-            (frame.filename, frame.lineno) for frame in analysis.user_frames(analysis.capture.ops[node.op].site, "")
-        }
-        again = next((i for i, frame in enumerate(frames) if (frame.filename, frame.lineno) not in saved), 0)
+        saved = {frame.line for frame in analysis.user_frames(analysis.capture.ops[node.op].site, "")}
+        again = next((i for i, frame in enumerate(frames) if frame.line not in saved), 0)
         if again > 0:
             shared = [with_role(frame, "called from there") for frame in frames[:again]]
             return (with_role(frames[again], "modified here"), *shared, *frames[again + 1 :])
@@ -210,7 +209,7 @@ def _modifying(analysis: Analysis, op: Op, node: Node) -> tuple[Location, ...]:
 def _how(analysis: Analysis, op: Op, write: Write) -> str:
     if op.has(Trait.STEP):
         return f"`{op.name}()` (a fused step bumps no version counter)"
-    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+    if is_a(op.name, OpKind.KEEPS_STATISTICS):
         return f"`{op.name}` in training mode (it updates running_mean and running_var without a version bump)"
     if op.name == "set_data":
         return "an assignment to `.data`"

@@ -32,7 +32,7 @@ def inside_slices(analysis: Analysis, node: Node) -> Iterator[SavedTensor]:
 def _had_history(analysis: Analysis, view: int) -> bool:
     """Whether the view required grad before it was modified: taking it made a node then."""
     born = analysis.flow.birth(view)
-    return born is not None and born.last_seq > born.first_seq
+    return born is not None and born.recorded
 
 
 def _saved(analysis: Analysis, name: str, tensor: int, version: int) -> SavedTensor:

@@ -96,6 +96,6 @@ class WritingLine:
 def order_of(analysis: Analysis, site: int, line: Location | None) -> int:
     """Whether a site stands before (-1) or after (1) a line in the line's own function; 0: not in it."""
     for frame in analysis.capture.site(site):
-        if line is not None and (frame.filename, frame.function) == (line.filename, line.function):
+        if line is not None and frame.scope == line.scope:
             return (frame.lineno > line.lineno) - (frame.lineno < line.lineno)
     return 0

@@ -12,7 +12,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_function
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, Remedies, Wrap
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -135,16 +135,10 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str, error: TorchError)
         several_fix(analysis, made, name)
         if made is not None and is_a(made.name, OpKind.SPLITS)
         else _in_code(fix, receiver(place, op.name) or name).replace("{lost}", lost_in_a_copy(analysis, made, name)),
-        dedupe_locations(
-            [
-                *analysis.user_frames(op.site, "modified in place here"),
-                *(
-                    place
-                    for hook in hooked
-                    for place in analysis.user_frames(hook.site, "backward hook registered here")
-                ),
-                *(analysis.user_frames(made.site, "made here") if made is not None else ()),
-            ]
+        analysis.places(
+            (op, "modified in place here"),
+            *((hook, "backward hook registered here") for hook in hooked),
+            (made, "made here"),
         ),
         (name, op.name),
         ops=(op.index,),
@@ -181,12 +175,7 @@ def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
         "`with torch.no_grad():`."
         if "no_grad" in fix
         else _in_code(fix, name),
-        dedupe_locations(
-            [
-                *analysis.user_frames(op.site, "modified in place here"),
-                *(place for site in calls for place in analysis.user_frames(site, "step() called here")),
-            ]
-        ),
+        analysis.places((op, "modified in place here"), *((site, "step() called here") for site in calls)),
         (name, op.name),
         ops=(op.index,),
     )

@@ -65,7 +65,7 @@ def hooks_behind(analysis: Analysis, made: Op | None) -> list[ModuleHookRegister
     """The backward hooks of the module on whose output a view stands because of them."""
     if made is None or not made.name.startswith(MODULE_HOOK):
         return []
-    call = analysis.capture.calls[made.call] if made.call >= 0 else None
+    call = analysis.capture.call_of(made)
     hooks = [e for e in analysis.capture.events_of(ModuleHookRegistered) if e.backward and e.at <= made.index]
     own = [hook for hook in hooks if call is not None and hook.path == call.path and hook.path]
     # Of a model that had not been called by then only the class of the module is known.

@@ -10,7 +10,6 @@ from autograd_inspector.analysis.gradient_cuts.harmful import not_in_graph
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import join_names
 
@@ -73,13 +72,7 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
         "error" if run.error else "warning",
         f"torch.autograd.grad does not find {name} in the graph of {roots}{'' if run.error else ', and returns None'}: {why}",
         fix,
-        dedupe_locations(
-            [
-                *(analysis.user_frames(made.site, "made here") if made is not None else ()),
-                *(analysis.user_frames(computed.site, "computed here, without it") if computed is not None else ()),
-                *analysis.user_frames(run.site, "gradient asked for here"),
-            ]
-        ),
+        analysis.places((made, "made here"), (computed, "computed here, without it"), (run, "gradient asked for here")),
         (name,),
         ops=(made.index,) if made is not None else (),
     )

@@ -58,7 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from never_there(analysis)
     yield from asked_of_others(analysis)
-    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    runs = analysis.capture.completed_runs
     if not runs or not analysis.capture.steps:
         return
     explained = {
@@ -112,14 +112,14 @@ def _finding(
 ) -> Problem:
     names = [name_of(analysis, t) for t in tensors]
     holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
-    made = tuple(place for o in holders for place in analysis.user_frames(o.site, "given to the optimizer here"))
+    made = analysis.places(*((o, "given to the optimizer here") for o in holders))
     runs = [run for run in analysis.capture.backwards if run.api == "backward"]
     return Problem(
         severity,
         f"{summarize_names(names)} {agree(tensors, 'is', 'are')} in an optimizer but got no gradient: {agree(tensors, 'it', 'they')} {why}",
         fix or (_ADD if uses else _USE),
-        dedupe_locations([*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")]),
-        tuple(dict.fromkeys(names)),
+        (*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")),
+        tuple(names),
     )
 
 
@@ -163,5 +163,5 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
 
 
 def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
-    op = next((o for o in analysis.capture.ops if o.last_seq > o.first_seq and set(tensors) & set(o.inputs)), None)
+    op = next((o for o in analysis.capture.ops if o.recorded and set(tensors) & set(o.inputs)), None)
     return analysis.user_frames(op.site, "used here") if op is not None else ()

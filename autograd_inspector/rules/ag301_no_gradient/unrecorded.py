@@ -18,7 +18,7 @@ def unrecorded(analysis: Analysis, tensor: int) -> tuple[Op, ...]:
     """
     ops = [analysis.capture.ops[index] for index in analysis.capture.readers.get(tensor, ())]
     mine = [op for op in ops if op.call >= 0 and op.outputs and not op.writes and not op.has(_OTHERWISE)]
-    recorded = (op.last_seq > op.first_seq and analysis.lifecycle.requires_grad_at(tensor, op.index) for op in mine)
+    recorded = (op.recorded and analysis.lifecycle.requires_grad_at(tensor, op.index) for op in mine)
     return () if any(recorded) else tuple(mine)
 
 
@@ -27,7 +27,4 @@ def readings(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]
     mine = list(tensors)
     op = next((op for tensor in mine for op in unrecorded(analysis, tensor)), None)
     thawed = analysis.lifecycle.unfrozen(mine)
-    return (
-        *(place for change in thawed[-1:] for place in analysis.user_frames(change.site, "requires grad from here on")),
-        *(analysis.user_frames(op.site, "used here") if op is not None else ()),
-    )
+    return analysis.places(*((change, "requires grad from here on") for change in thawed[-1:]), (op, "used here"))

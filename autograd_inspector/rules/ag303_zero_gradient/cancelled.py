@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.cancelling import Cancelling, cancelling
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -39,13 +38,10 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
         if found.drawn
         else f"detach() the occurrence of {terms[0]} that must act as a constant, or compute it under torch.no_grad(): a "
         "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
-        dedupe_locations(
-            [
-                *again,
-                *(place for op in entered for place in analysis.user_frames(op.site, "taken into the sum here")),
-                *analysis.user_frames(found.op.site, "gradients cancel here"),
-            ]
+        (
+            *again,
+            *analysis.places(*((op, "taken into the sum here") for op in entered), (found.op, "gradients cancel here")),
         ),
-        tuple(dict.fromkeys([*names, *terms])),
+        (*names, *terms),
         ops=(found.op.index,),
     )

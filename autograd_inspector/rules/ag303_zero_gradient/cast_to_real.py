@@ -18,7 +18,7 @@ def cast_to_real(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that a backward went through; `.real` and `abs()` say what they take."""
     told: set[object] = set()
     for node in analysis.capture.nodes:
-        op = analysis.capture.ops[node.op] if node.op >= 0 else None
+        op = analysis.capture.op_of(node)
         dropped = _dropped(analysis, op) if op is not None else None
         if op is None or dropped is None or line_of(analysis, op.site) in told:
             continue
@@ -33,7 +33,7 @@ def cast_to_real(analysis: Analysis) -> Iterator[Problem]:
                 "Keep both parts, with `torch.view_as_real(x)`, or say what is meant: `x.abs()` for the magnitude, `x.real` for "
                 "the real part.",
                 analysis.user_frames(op.site, "imaginary part dropped here"),
-                tuple(dict.fromkeys(names)),
+                tuple(names),
                 ops=(op.index,),
             )
 

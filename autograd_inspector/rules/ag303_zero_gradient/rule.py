@@ -11,7 +11,7 @@ from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
@@ -77,7 +77,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
     for fault in capture.gradient_faults:
         run = capture.backwards[fault.backward]
         node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
+        op = capture.op_of(node)
         if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
             continue
         behind = analysis.leaves_below(node) & dead - cancelled.get(run.index, set())
@@ -122,7 +122,7 @@ def _partly_zero(analysis: Analysis, found: Flat) -> Problem:
         f"of the loss, and {agree(names, 'gets', 'get')} no gradient through this one",
         "Where it should have one, use a straight-through estimator: `soft + (hard - soft).detach()`.",
         analysis.user_frames(found.op.site, "gradient becomes zero here"),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.op.index,),
     )
 
@@ -139,7 +139,7 @@ def _by_design(analysis: Analysis, op: Op, alive: set[int]) -> bool:
         return True
     if is_a(op.name, PRODUCTS) and len(op.inputs) > 1 and _fed_by(analysis, op, alive):
         return True
-    return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
+    return is_a(op.name, OpKind.MULTIPLIES) and len(op.inputs) == 1 and bool(alive)
 
 
 def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
@@ -151,14 +151,14 @@ def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
 
 def _factors(op: Op) -> tuple[int, ...]:
     """The inputs that the gradient of another input is multiplied by: a bias is none."""
-    if op.name in {"addmm", "baddbmm", "addmv"}:
+    if is_a(op.name, OpKind.ADDS_TO_FIRST):
         return op.inputs[1:]
     return op.inputs[:2] if is_a(op.name, OpKind.ADDS_BIAS) else op.inputs
 
 
 def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Problem:
     names = [name_of(analysis, t) for t in leaves]
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    call = analysis.capture.call_of(op)
     layer = layer_of(analysis, op)
     of = f" of {layer} (nn.{call.type})" if call is not None and layer else ""
     here = analysis.user_frames(op.site, "gradient becomes zero here")
@@ -169,12 +169,12 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         f"`{op.name}`{of} passes back a gradient that is exactly zero{f', because {why}' if why else ''}: {summarize_names(names)} "
         f"{agree(names, 'never moves', 'never move')}",
         fix,
-        dedupe_locations(
+        tuple(
             [*assigned_places, *here, *made]
             if op.name in SATURATING or _own_weights(analysis, op)
             else [*here, *made, *assigned_places]
         ),
-        tuple(dict.fromkeys([*names, *([layer, call.type] if call is not None and layer else [])])),
+        (*names, *([layer, call.type] if call is not None and layer else [])),
         ops=(op.index,),
         cures=tuple((straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)),
     )
@@ -196,17 +196,16 @@ def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
         if capture.tensors[t].kind == "parameter"
     )
     made = {event.site for event in capture.events_of(ParameterRegistered)}
-    lines = {(p.filename, p.lineno) for p in map(capture.place, made) if p is not None}
+    lines = {p.line for p in map(capture.place, made) if p is not None}
     last: list[Op] = []
     for tensor in parameters:
         storage = capture.tensors[tensor].storage
         writes = [w for w, _ in analysis.writes_to(storage, tensor, 0, op.index) if not w.has(Trait.STEP)]
         places = [(w, capture.place(w.site)) for w in writes[-1:]]
-        last += [w for w, p in places if p is not None and (p.filename, p.lineno) not in lines]
-    return tuple(
-        place
-        for write in sorted(last, key=lambda w: -w.index)
-        for place in analysis.user_frames(
-            write.site, f"{join_names(names_of(analysis, (w.tensor for w in write.writes)))} was set here"
+        last += [w for w, p in places if p is not None and p.line not in lines]
+    return analysis.places(
+        *(
+            (write, f"{join_names(names_of(analysis, (w.tensor for w in write.writes)))} was set here")
+            for write in sorted(last, key=lambda w: -w.index)
         )
     )

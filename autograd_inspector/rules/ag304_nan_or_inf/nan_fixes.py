@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import ValueFault
 
-_CURES = {
-    "sqrt": "Keep it away from 0: `torch.sqrt(x + eps)`, or torch.linalg.vector_norm, whose derivative at 0 is 0.",
-    "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
-    "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
-    "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
-    "std": "The std of one value is 0 / 0: take it over more than one, or pass correction=0.",
-    "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
-    "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
-    "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
-    "pow": "A negative base with a fractional exponent gives NaN, and below 1 the derivative at 0 is infinite: keep the "
-    "base positive, `x.clamp(min=eps).pow(p)`.",
-    "acos": "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or "
-    "take torch.atan2(sine, cosine), which has a derivative there.",
+_ROOTS = OpKind.TAKES_ROOT | OpKind.NORM
+_QUOTIENTS = OpKind.DIVIDES | OpKind.INVERTS
+_OF_ZERO = _ROOTS | _QUOTIENTS | OpKind.TAKES_LOG
+"""They, or their derivatives, make Inf of a zero."""
+_CURES: Final = {
+    _ROOTS: "Keep it away from 0: `torch.sqrt(x + eps)`, or torch.linalg.vector_norm, whose derivative at 0 is 0.",
+    _QUOTIENTS: "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too "
+    "late.",
+    OpKind.EXPONENTIATES: "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
+    OpKind.TAKES_LOG: "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
+    OpKind.SPREADS: "The std or var of one value is 0 / 0: take it over more than one, or pass correction=0.",
+    OpKind.SOFTMAX: "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, "
+    "or mask with a finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
+    OpKind.POWERS: "A negative base with a fractional exponent gives NaN, and below 1 the derivative at 0 is infinite: keep "
+    "the base positive, `x.clamp(min=eps).pow(p)`.",
+    OpKind.ARC: "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1 + 1e-6, 1 - 1e-6)`, "
+    "or take torch.atan2(sine, cosine), which has a derivative there.",
 }
-
-
-_SAME = {
-    "true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt", "std_mean": "std",
-    "var_mean": "var", "log_softmax": "softmax", "asin": "acos", "arccos": "acos", "arcsin": "acos", "float_power": "pow",
-}  # fmt: skip
+"""What an op does -> what to write instead."""
 
 
 def cure(op: Op | None) -> str:
     """What to write instead of an op that makes NaN or Inf, or whose derivative does."""
-    return _CURES.get(_kind(op), "Bound the inputs of this op, or compute in a wider dtype.")
+    cures = (text for kinds, text in _CURES.items() if op is not None and is_a(op.name, kinds))
+    return next(cures, "Bound the inputs of this op, or compute in a wider dtype.")
 
 
 def overflow_cure(analysis: Analysis, fault: ValueFault, op: Op) -> str:
     """The same of an op that made Inf out of finite values."""
     halves = {analysis.capture.tensors[t].dtype for t in op.outputs} == {"float16"}
-    if halves and _kind(op) not in {"div", "log", "sqrt"}:
+    if halves and not is_a(op.name, _OF_ZERO):
         return "float16 ends at 65504: compute this in float32 (`x.float()` before it), or in bfloat16."
-    if _kind(op) == "pow" and any(values.size > 1 for values in fault.inputs):
+    if is_a(op.name, OpKind.POWERS) and any(values.size > 1 for values in fault.inputs):
         return "Bound the base (`x.clamp(-c, c)`), or compute in a wider dtype."
     return cure(op)
 
@@ -48,18 +51,12 @@ def explained_by_size(op: Op, what: str) -> bool:
 
     Some ops make Inf out of a zero, and some have NaN of their own.
     """
-    kind = _kind(op)
-    return kind not in {"div", "reciprocal", "log", "log2", "log10", "sqrt"} and (what == "Inf" or kind not in _CURES)
-
-
-def _kind(op: Op | None) -> str:
-    name = op.name.strip("_") if op is not None else ""
-    return _SAME.get(name, name)
+    return not is_a(op.name, _OF_ZERO) and (what == "Inf" or not any(is_a(op.name, kinds) for kinds in _CURES))
 
 
 def all_ignored(analysis: Analysis, fault: ValueFault, op: Op) -> str:
     """The one target that every position of a loss has: a mean that is NaN of sound input is one over nothing."""
     integers = [r for r in fault.inputs if analysis.capture.tensors[r.tensor].dtype.startswith("int")]
-    if op.name not in {"cross_entropy", "nll_loss"} or not integers or not all(r.finite for r in fault.inputs):
+    if not is_a(op.name, OpKind.TAKES_CLASSES) or not integers or not all(r.finite for r in fault.inputs):
         return ""
     return f"{integers[0].low:.0f}" if integers[0].low == integers[0].high else ""

@@ -10,7 +10,7 @@ from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.values import ValueFault
@@ -136,7 +136,7 @@ def _produced(
             f"{names} already holds {what} when `{met.name}` first reads it: the data, not an op of the capture, is the "
             f"origin ({fault.outputs[0]})",
             _DATA,
-            dedupe_locations([*analysis.user_frames(met.site, f"{what} enters here"), *ends]),
+            (*analysis.user_frames(met.site, f"{what} enters here"), *ends),
             (names,),
             ops=(met.index,),
         )
@@ -164,15 +164,13 @@ def _produced(
         "error",
         f"`{op.name}` makes the first {what}, {into}, {origin}{end or why}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(op.site, f"first {what} here"),
-                *(size.places if size is not None else ()),
-                *(() if sound else _infinity_set(analysis, op)),
-                *ends,
-            ]
+        (
+            *analysis.user_frames(op.site, f"first {what} here"),
+            *(size.places if size is not None else ()),
+            *(() if sound else _infinity_set(analysis, op)),
+            *ends,
         ),
-        tuple(dict.fromkeys([*spoilt, names, op.name])),
+        (*spoilt, names, op.name),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
         tuple(kept_finite(analysis, op, forward=True)) if sound else (),
@@ -190,7 +188,7 @@ def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ") -> Problem:
-    op = analysis.capture.ops[node.op] if node.op >= 0 else None
+    op = analysis.capture.op_of(node)
     short = node.name.rsplit("::", 1)[-1]
     behind = sorted(analysis.leaves_below(node))
     names = [name_of(analysis, t) for t in behind]
@@ -201,13 +199,8 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "
         f"{seen}{short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
         f"finite there, and {summarize_names(names)} {agree(names, 'gets', 'get')} it",
         cure(op),
-        dedupe_locations(
-            [
-                *(analysis.user_frames(op.site, "derivative is not finite here") if op is not None else ()),
-                *analysis.user_frames(run.site, "backward called here"),
-            ]
-        ),
-        tuple(dict.fromkeys([*made, *names])),
+        analysis.places((op, "derivative is not finite here"), (run, "backward called here")),
+        (*made, *names),
         ops=(op.index,) if op is not None else (),
         cures=tuple(kept_finite(analysis, op, forward=False)),
     )

@@ -8,7 +8,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.accumulated import NotDivided, StepsEachTime, not_divided, steps_each_time
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 
 
 def past_the_library(analysis: Analysis) -> Iterator[Problem]:
@@ -28,12 +27,10 @@ def _early(analysis: Analysis, found: StepsEachTime) -> Problem:
         f"{event.type} steps in each micro-batch, although gradients are to be accumulated over {event.steps} of them: {name} "
         "was not given to prepare(), so accumulate() cannot hold its step() back",
         f"Pass {name} to accelerator.prepare() with the model, and use the optimizer that it returns.",
-        dedupe_locations(
-            [
-                *(p for site in found.prepared for p in analysis.user_frames(site, "model prepared, without it, here")),
-                *analysis.user_frames(event.site, "step() in the middle of an accumulation here"),
-                *analysis.user_frames(optimizer.site, "optimizer made here"),
-            ]
+        analysis.places(
+            *((site, "model prepared, without it, here") for site in found.prepared),
+            (event, "step() in the middle of an accumulation here"),
+            (optimizer, "optimizer made here"),
         ),
         (name, event.api),
     )
@@ -46,12 +43,7 @@ def _whole(analysis: Analysis, found: NotDivided) -> Problem:
         f"{event.type} steps with the sum of the gradients of {count} micro-batches: loss.backward() is called itself, and "
         f"only accelerator.backward() divides the loss by the {event.steps} micro-batches of an accumulation",
         "Call accelerator.backward(loss), or divide the loss before backward().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.runs[-1].site, "backward() of a whole loss here"),
-                *analysis.user_frames(event.site, "step() uses the sum here"),
-            ]
-        ),
+        analysis.places((found.runs[-1], "backward() of a whole loss here"), (event, "step() uses the sum here")),
         (event.api, "backward()"),
         ops=(found.step.op,),
     )

@@ -14,7 +14,6 @@ from autograd_inspector.advice.remedies.protocol import cleared_once, stepped_af
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
 
@@ -92,22 +91,12 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
         f"{', and '.join(counts)}",
         "If several backward() calls belong to one step (micro-batches, several losses), call zero_grad() once for each "
         "step(), right after it.",
-        dedupe_locations(
-            [
-                *(
-                    place
-                    for lost in reversed(members)
-                    for place in analysis.user_frames(lost.site, "cleared too often here")
-                ),
-                *(
-                    place
-                    for lost in members
-                    for place in analysis.user_frames(lost.run.site, "gradients computed here")
-                ),
-                *analysis.user_frames(steps[-1].site, "step() uses the last ones only"),
-            ]
+        analysis.places(
+            *((lost, "cleared too often here") for lost in reversed(members)),
+            *((lost.run, "gradients computed here") for lost in members),
+            (steps[-1], "step() uses the last ones only"),
         ),
-        tuple(dict.fromkeys([*last, *never])),
+        (*last, *never),
         cures=tuple(cleared_once(analysis, members[-1].site, members[-1].run.site, steps[-1])),
     )
 
@@ -122,12 +111,7 @@ def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> P
         f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "
         f"{agree(names, 'does', 'do')} not move",
         "Call optimizer.step() (with its parentheses) between backward() and the next zero_grad().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(lost.run.site, "gradients computed here"),
-                *analysis.user_frames(lost.site, "cleared here, unused"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((lost.run, "gradients computed here"), (lost, "cleared here, unused")),
+        tuple(names),
         cures=tuple(cure for each in holders[:1] for cure in stepped_after(analysis, lost.run, each)),
     )

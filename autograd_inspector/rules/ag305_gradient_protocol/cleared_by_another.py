@@ -19,7 +19,6 @@ from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ZeroGradCalled
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -102,12 +101,10 @@ def _problem(analysis: Analysis, cleared: Cleared, tensors: list[int]) -> Proble
         f"{other}.zero_grad() clears the gradients of {summarize_names(names)} that backward() had computed for "
         f"{own}.step(): both optimizers hold {agree(names, 'it', 'them')}, and the step uses the other gradients alone",
         f"Call {other}.zero_grad() before that backward(), or after {own}.step().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(call.site, "cleared by another optimizer here"),
-                *analysis.user_frames(run.site, "gradients computed here"),
-                *analysis.user_frames(step.site, "step() uses the rest here"),
-            ]
+        analysis.places(
+            (call, "cleared by another optimizer here"),
+            (run, "gradients computed here"),
+            (step, "step() uses the rest here"),
         ),
         tuple(names),
         ops=(step.op,),

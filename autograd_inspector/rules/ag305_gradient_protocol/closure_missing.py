@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -24,12 +23,7 @@ def closure_missing(analysis: Analysis) -> Iterator[Problem]:
             "one step",
             f"Define a function that clears the gradients, computes the loss, calls backward() and returns the loss, and "
             f"pass it: `{name}.step(closure)`.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(step.site, "step() called here"),
-                    *analysis.user_frames(optimizer.site, "optimizer made here"),
-                ]
-            ),
+            analysis.places((step, "step() called here"), (optimizer, "optimizer made here")),
             (optimizer.type, "closure"),
             ops=(step.op,),
         )

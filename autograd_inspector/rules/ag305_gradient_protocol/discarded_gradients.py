@@ -36,7 +36,7 @@ class Losses:
         self._analysis = analysis
         capture = analysis.capture
         stepping = {line_of(analysis, step.site) for step in capture.steps}
-        complete = (run for run in capture.backwards if run.api == "backward" and not run.error)
+        complete = (run for run in capture.completed_runs)
         runs = [run for run in complete if not _in_closure(analysis, run, stepping)]
         hooked = {hook.tensor for hook in capture.tensor_hooks}
         self._met: dict[int, list[tuple[int, int, Backward | Step]]] = {}
@@ -192,7 +192,7 @@ def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:
 def _in_closure(analysis: Analysis, run: Backward, stepping: set[tuple[str, int] | None]) -> bool:
     """Whether a step called it, from one of those lines: a line search computes gradients as often as it likes."""
     frames = analysis.capture.site(run.site)
-    return run.nested_in >= 0 or any((frame.filename, frame.lineno) in stepping for frame in frames)
+    return run.nested_in >= 0 or any(frame.line in stepping for frame in frames)
 
 
 def windows(analysis: Analysis, tensors: frozenset[int]) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
@@ -156,12 +155,10 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         f"of {inputs}: nothing cleared what {agree(foreign.runs, 'it', 'they')} left before the backward() of the training's own "
         "loss added to it",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(foreign.runs[0].site, "leaves gradients in the parameters here"),
-                *analysis.user_frames(foreign.own.run.site, "added to them here"),
-                *analysis.user_frames(foreign.step.site, "step() uses the sum here"),
-            ]
+        analysis.places(
+            (foreign.runs[0], "leaves gradients in the parameters here"),
+            (foreign.own.run, "added to them here"),
+            (foreign.step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(foreign.step.op,),

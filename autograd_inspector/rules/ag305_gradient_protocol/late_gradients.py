@@ -18,7 +18,6 @@ from autograd_inspector.analysis.gradients.late import (
     stepped_twice,
 )
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import Remove
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -46,14 +45,12 @@ def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
         f"step() applies to {summarize_names(names)} the same gradient as the step before: the backward() in between "
         f"gives gradients to {summarize_names(others)}, and nothing clears or assigns {agree(names, 'its', 'their')} .grad",
         f"Assign the new gradients in every round, or clear them with zero_grad() where no loss reaches {them}.",
-        dedupe_locations(
-            [
-                *(analysis.user_frames(assigned.site, "gradient assigned here, once") if assigned is not None else ()),
-                *analysis.user_frames(found.step.site, "step() applies it again here"),
-                *analysis.user_frames(found.run.site, "backward() reaches others here"),
-            ]
+        analysis.places(
+            (assigned, "gradient assigned here, once"),
+            (found.step, "step() applies it again here"),
+            (found.run, "backward() reaches others here"),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.step.op,),
     )
 
@@ -66,13 +63,8 @@ def _twice(analysis: Analysis, found: SteppedTwice) -> Problem:
         f"{optimizer}.step() runs twice with no backward() in between: the second step moves {summarize_names(names)} by the "
         f"same {agree(names, 'gradient', 'gradients')} once more",
         "Call step() once after each backward(); remove the second call.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.second.site, "second step() called here"),
-                *analysis.user_frames(found.first.site, "first step() called here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((found.second, "second step() called here"), (found.first, "first step() called here")),
+        tuple(names),
         ops=(found.second.op,),
         cures=tuple((Remove(place),) for place in analysis.user_frames(found.second.site, "")[:1]),
     )
@@ -87,14 +79,12 @@ def _dropped(analysis: Analysis, found: DroppedLate) -> Problem:
         f"{found.call.api} clears them before the next backward() in any case: dropping them changes nothing",
         f"Drop them between backward() and step() where step() is to leave {them} as {they} {agree(names, 'is', 'are')}; "
         "otherwise remove that line.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.step.site, f"step() moves {them} here"),
-                *analysis.user_frames(found.site, "gradients dropped here, too late"),
-                *analysis.user_frames(found.call.site, "cleared here in any case"),
-            ]
+        analysis.places(
+            (found.step, f"step() moves {them} here"),
+            (found, "gradients dropped here, too late"),
+            (found.call, "cleared here in any case"),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.step.op,),
     )
 
@@ -106,14 +96,12 @@ def _changed(analysis: Analysis, found: ChangedLate) -> Problem:
         f"`{found.op.name}` changes the gradients of {summarize_names(names)} after step() has used them, and "
         f"{found.call.api} clears them before anything reads them: the change has no effect",
         "Change gradients between backward() and step().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.op.site, "gradients changed here, too late"),
-                *analysis.user_frames(found.step.site, "step() uses them here"),
-                *analysis.user_frames(found.call.site, "cleared here"),
-            ]
+        analysis.places(
+            (found.op, "gradients changed here, too late"),
+            (found.step, "step() uses them here"),
+            (found.call, "cleared here"),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(found.op.index,),
         cures=tuple(brought_forward(analysis, found.op.site, found.step.site)),
     )

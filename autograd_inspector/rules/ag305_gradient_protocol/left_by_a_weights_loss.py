@@ -18,7 +18,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -125,14 +124,12 @@ def _problem(analysis: Analysis, found: Weighed, tensors: list[int]) -> Problem:
         f"detach() the factor: `{factor}.detach()` is a number in the loss of {weights}."
         if "`" not in factor
         else f"detach() the factor where it goes into the loss of {weights}.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.product.site, "multiplied with its graph here"),
-                *analysis.user_frames(found.foreign.run.site, "gradients left here"),
-                *(analysis.user_frames(made.site, "computed here") if made is not None else ()),
-                *analysis.user_frames(found.step.site, "step() uses the sum here"),
-            ]
+        analysis.places(
+            (found.product, "multiplied with its graph here"),
+            (found.foreign.run, "gradients left here"),
+            (made, "computed here"),
+            (found.step, "step() uses the sum here"),
         ),
-        tuple(dict.fromkeys([*names, factor])),
+        (*names, factor),
         ops=(found.step.op,),
     )

@@ -18,7 +18,6 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
@@ -106,12 +105,10 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
         f"Call `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
         f"{agree(names, 'its', 'their')} own loss.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(left.own.run.site, "added to the gradients of another loss here"),
-                *analysis.user_frames(left.foreign.run.site, "gradients of the other loss left here"),
-                *analysis.user_frames(left.step.site, "step() uses the sum here"),
-            ]
+        analysis.places(
+            (left.own.run, "added to the gradients of another loss here"),
+            (left.foreign.run, "gradients of the other loss left here"),
+            (left.step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(left.step.op,),

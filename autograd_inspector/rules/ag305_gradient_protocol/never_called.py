@@ -10,7 +10,6 @@ from autograd_inspector.analysis.losses_without_backward import losses, read_out
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -60,13 +59,8 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         "warning",
         f"{why}: {summarize_names(names)} {agree(names, 'has', 'have')} no gradient and {agree(names, 'does', 'do')} not move",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(step.site, "step() without gradients"),
-                *(analysis.user_frames(loss.site, "no backward() from this loss") if loss is not None else ()),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((step, "step() without gradients"), (loss, "no backward() from this loss")),
+        tuple(names),
         ops=(step.op,),
         cures=tuple(
             backward_in_closure(analysis, loss)

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses_without_backward import losses, read_out
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.wording import agree, join_names, summarize_names
@@ -44,12 +43,9 @@ def _problem(analysis: Analysis, optimizers: list[OptimizerRecord], rounds: list
         f"To train, call backward() on the loss and {variable(analysis, optimizers[0])}.step() (in Lightning, with "
         "automatic_optimization = False: self.manual_backward(loss) and step()); to look only, compute it under "
         "torch.no_grad().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(rounds[-1].site, "no backward() from this loss"),
-                *(place for each in optimizers for place in analysis.user_frames(each.site, "optimizer made here")),
-            ]
+        analysis.places(
+            (rounds[-1], "no backward() from this loss"), *((each, "optimizer made here") for each in optimizers)
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=tuple(op.index for op in rounds[:4]),
     )

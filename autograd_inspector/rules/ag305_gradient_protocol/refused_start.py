@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import StartRefused
 from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -39,12 +38,7 @@ def _finding(analysis: Analysis, event: StartRefused, tensor: int, *, no_scalar:
         "computes it), or pass a gradient of that shape."
         if no_scalar
         else f"Pass a gradient of shape {shape}: one number for each element of {name}.",
-        dedupe_locations(
-            [
-                *(analysis.user_frames(made.site, "computed here, with this shape") if made is not None else ()),
-                *analysis.user_frames(event.site, "backward called here"),
-            ]
-        ),
+        analysis.places((made, "computed here, with this shape"), (event, "backward called here")),
         (name,),
         ops=(made.index,) if made is not None else (),
         cures=tuple(_averaged(analysis, event)) if no_scalar else (),

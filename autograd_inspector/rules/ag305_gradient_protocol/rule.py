@@ -21,7 +21,6 @@ from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_the_library
@@ -175,15 +174,13 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
         "warning",
         f"{text}, so step() moves none of {summarize_names(names)}",
         "Call zero_grad() before backward(), or after step(): zero_grad, backward, step.",
-        dedupe_locations(
-            [
-                *(stepping if late else clearing),
-                *(clearing if late else ()),
-                *analysis.user_frames(run.site, "gradients computed here"),
-                *stepping,
-            ]
+        (
+            *(stepping if late else clearing),
+            *(clearing if late else ()),
+            *analysis.user_frames(run.site, "gradients computed here"),
+            *stepping,
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         ops=(step.op,),
         cures=tuple(in_order(analysis, step.site, run.site) if late else brought_forward(analysis, site, run.site)),
     )
@@ -192,9 +189,7 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
 def _comes_later(analysis: Analysis, one: int, other: int) -> bool:
     """Whether one line stands below another in the same function."""
     a, b = analysis.capture.place(one), analysis.capture.place(other)
-    return (
-        a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
-    )
+    return a is not None and b is not None and a.scope == b.scope and a.lineno > b.lineno
 
 
 def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward, *, first: bool) -> Problem:
@@ -209,13 +204,8 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         "warning",
         f"{summarize_names(names)} {why}",
         _clearing_fix(analysis, step, run),
-        dedupe_locations(
-            [
-                *analysis.user_frames(run.site, "added to old gradients here"),
-                *analysis.user_frames(step.site, "step() uses the sum here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((run, "added to old gradients here"), (step, "step() uses the sum here")),
+        tuple(names),
         ops=(step.op,),
         cures=tuple(_clearing(analysis, step, run)),
     )

@@ -11,7 +11,6 @@ from autograd_inspector.analysis.gradients.sources import Contribution, Gradient
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import Remedies, Remove
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -55,12 +54,10 @@ def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, 
         f"each run adds the same gradient to {agree(names, 'its', 'their')} .grad",
         "Remove one of the two backward() calls. Where the first one is for another purpose (a norm, a penalty), use "
         "torch.autograd.grad(), which leaves .grad alone, or clear the gradients between the two.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(second.site, "the same gradients added again here"),
-                *analysis.user_frames(first.site, "first added here"),
-                *analysis.user_frames(step.site, "step() uses the sum here"),
-            ]
+        analysis.places(
+            (second, "the same gradients added again here"),
+            (first, "first added here"),
+            (step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(step.op,),

@@ -10,7 +10,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.operand_origins import Origins
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ScalerRefused
 from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -44,7 +44,7 @@ def out_of_order(analysis: Analysis) -> Iterator[Problem]:
             if again
             else f"Call `{scaler}.unscale_({name})` once for each `{scaler}.step({name})`, right before the gradients are "
             f"clipped, and `{scaler}.update()` after it.",
-            dedupe_locations([*earlier, *analysis.user_frames(event.site, "called again here")]),
+            (*earlier, *analysis.user_frames(event.site, "called again here")),
             (event.type, f"{scaler}.update()"),
             cures=tuple((Insert(place, f"{scaler}.update()", "behind"),) for place in earlier[:1]) if again else (),
         )
@@ -58,7 +58,7 @@ def _no_gradients(analysis: Analysis) -> Iterator[Problem]:
     for event in analysis.capture.events_of(ScalerRefused)[-1:]:
         optimizer = analysis.capture.placement.optimizers[event.optimizer]
         names = summarize_names(name_of(analysis, tensor) for tensor in optimizer.held)
-        runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error][-1:]
+        runs = analysis.capture.completed_runs[-1:]
         yield Problem(
             "error",
             f"{event.type} has no gradient to unscale: none of {names} has a .grad"
@@ -67,12 +67,9 @@ def _no_gradients(analysis: Analysis) -> Iterator[Problem]:
             "Call backward() on a loss that these parameters compute, or give the optimizer the parameters that do."
             if unscaled
             else "Call `scaler.scale(loss).backward()` instead of `loss.backward()`.",
-            dedupe_locations(
-                [
-                    *(analysis.user_frames(optimizer.site, "given to the optimizer here") if unscaled else ()),
-                    *(place for run in runs for place in analysis.user_frames(run.site, "backward called here")),
-                    *analysis.user_frames(event.site, "refused here"),
-                ]
+            (
+                *(analysis.user_frames(optimizer.site, "given to the optimizer here") if unscaled else ()),
+                *analysis.places(*((run, "backward called here") for run in runs), (event, "refused here")),
             ),
             (event.type,),
         )
@@ -92,16 +89,9 @@ def _half(analysis: Analysis) -> Iterator[Problem]:
             f"GradScaler cannot unscale the float16 gradients of {summarize_names(name_of(analysis, t) for t in half)}"
             + "".join(f": {origin.api} made the parameters float16" for origin in made if origin is not None),
             "Keep the parameters in float32, and compute in float16 under torch.autocast: no `half()` on the model.",
-            dedupe_locations(
-                [
-                    *(
-                        place
-                        for origin in made
-                        if origin is not None
-                        for place in analysis.user_frames(origin.site, "parameters made float16 here")
-                    ),
-                    *analysis.user_frames(event.site, "refused here"),
-                ]
+            analysis.places(
+                *((origin, "parameters made float16 here") for origin in made if origin is not None),
+                (event, "refused here"),
             ),
             (event.type, "float16"),
         )

@@ -21,7 +21,7 @@ from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
@@ -54,12 +54,9 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
         "the closure that step() runs never clears the gradients: step() evaluates it at one value of "
         f"{summarize_names(names)} after the other, and each evaluation adds its gradients to those of the evaluations before",
         f"Call `{clearing}` at the beginning of the closure.",
-        dedupe_locations(
-            [
-                *loss_line(analysis, second, "computed again here, with the old gradients still there"),
-                *analysis.user_frames(second.run.site, "added to old gradients here"),
-                *analysis.user_frames(step.site, "step() evaluates the closure here"),
-            ]
+        (
+            *loss_line(analysis, second, "computed again here, with the old gradients still there"),
+            *analysis.places((second.run, "added to old gradients here"), (step, "step() evaluates the closure here")),
         ),
         tuple(names),
         ops=(step.op,),
@@ -72,7 +69,7 @@ def loss_line(analysis: Analysis, contribution: Contribution, role: str) -> tupl
     for root in contribution.run.roots:
         made = analysis.flow.birth(root)
         for frame in analysis.user_frames(made.site, role, callers=role) if made is not None else ():
-            if calling is not None and (frame.filename, frame.function) == (calling.filename, calling.function):
+            if calling is not None and frame.scope == calling.scope:
                 return (frame,)
     return ()
 
@@ -159,13 +156,11 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
         "warning" if wrong else "info",
         text,
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(second.run.site, "added to the gradients of the old place here"),
-                *analysis.user_frames(writes[0].site, "moved by its gradients here"),
-                *analysis.user_frames(first.run.site, "gradients at the old place computed here"),
-                *analysis.user_frames(step.site, "step() uses the sum here"),
-            ]
+        analysis.places(
+            (second.run, "added to the gradients of the old place here"),
+            (writes[0], "moved by its gradients here"),
+            (first.run, "gradients at the old place computed here"),
+            (step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(step.op,),

@@ -14,7 +14,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Insert, WriteInto
 from autograd_inspector.model.wording import agree, summarize_names
@@ -133,12 +133,7 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
             f"{summarize_names(late_updates)} still had the .grad of the update before, and nothing cleared it: gradients add up from "
             "round to round",
             f"Clear the gradient after each update: {which}.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(run.site, "added to old gradients here"),
-                    *analysis.user_frames(site, "updated here"),
-                ]
-            ),
+            analysis.places((run, "added to old gradients here"), (site, "updated here")),
             tuple(late_updates),
             ops=tuple(update.op.index for update, _ in late_updates.values()),
             cures=tuple(

@@ -12,7 +12,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -64,12 +63,7 @@ def _problem(analysis: Analysis, site: int, tensors: list[int], step: Step) -> P
         f"{agree(names, 'it does', 'they do')} not move",
         f"Remove that line if {agree(names, 'it is', 'they are')} to learn. To freeze {agree(names, 'it', 'them')}, set "
         "requires_grad to False, which saves the computation as well.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(site, "gradients dropped here"),
-                *analysis.user_frames(step.site, "step() without them here"),
-            ]
-        ),
+        analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
         tuple(names),
         ops=(step.op,),
     )

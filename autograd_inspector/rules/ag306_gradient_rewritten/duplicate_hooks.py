@@ -10,7 +10,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.remedy import RunOnce
 from autograd_inspector.model.wording import agree, summarize_names
@@ -37,12 +36,7 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
             "the same gradient",
             "Register it once, before the loop; or keep what register_hook() returns and call its remove() after the "
             "backward.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(site, "registered again here"),
-                    *analysis.user_frames(run.site, "backward called here"),
-                ]
-            ),
+            analysis.places((site, "registered again here"), (run, "backward called here")),
             (*dict.fromkeys(names), name),
             cures=tuple((RunOnce(place),) for place in analysis.user_frames(site, "")),
         )

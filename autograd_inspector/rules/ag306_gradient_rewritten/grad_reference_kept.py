@@ -14,7 +14,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Operand
 from autograd_inspector.model.wording import summarize_names
@@ -47,12 +46,10 @@ def overwritten(analysis: Analysis) -> Iterator[Problem]:
             f"`{holder}` keeps the .grad tensors of {summarize_names(names)} themselves, and a later backward() writes the new "
             f"gradients into these same tensors: where `{op.name}` reads what was kept, it finds the new ones",
             "Keep copies: `p.grad.clone()`.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(site, "kept without a copy here"),
-                    *analysis.user_frames(run.site, "overwritten by this backward"),
-                    *analysis.user_frames(op.site, "used here as the old gradient"),
-                ]
+            analysis.places(
+                (site, "kept without a copy here"),
+                (run, "overwritten by this backward"),
+                (op, "used here as the old gradient"),
             ),
             (*names, holder),
             cures=tuple((Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),
@@ -84,7 +81,7 @@ def _changes(analysis: Analysis, read: GradRead) -> list[Backward]:
     return [
         run
         for run in analysis.capture.backwards
-        if run.api == "backward" and not run.error and read.tensor in run.reached and read.tensor in run.stale
+        if run.completed and read.tensor in run.reached and read.tensor in run.stale
     ]
 
 
@@ -170,7 +167,7 @@ def _encloses(analysis: Analysis, outer: Op, inner: Op) -> bool:
     a, b = analysis.capture.place(outer.site), analysis.capture.place(inner.site)
     if a is None or b is None or a.column < 0 or b.column < 0 or a.lineno != a.end_lineno:
         return False
-    return (a.filename, a.lineno) == (b.filename, b.lineno) and a.column <= b.column <= b.end_column <= a.end_column
+    return a.line == b.line and a.column <= b.column <= b.end_column <= a.end_column
 
 
 def _paired(analysis: Analysis, op: Op, gradient: int) -> bool:

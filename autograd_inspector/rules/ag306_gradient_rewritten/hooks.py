@@ -10,7 +10,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.remedy import ReturnNew
@@ -27,11 +26,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
             continue
         for write in op.writes:
             record = analysis.capture.tensors[write.tensor]
-            if (
-                record.birth >= 0
-                or record.kind in {"parameter", "buffer"}
-                or not _is_gradient(analysis, op, write.tensor)
-            ):
+            if record.birth >= 0 or record.of_model or not _is_gradient(analysis, op, write.tensor):
                 continue
             seen.add(op.site)
             hooks = _gradient_hooks(analysis)
@@ -42,13 +37,8 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 "continues with the modified values whatever the hook returns, and other paths of backward may share that "
                 "tensor",
                 _out_of_place(op),
-                dedupe_locations(
-                    [
-                        *analysis.user_frames(op.site, "gradient modified here"),
-                        *(p for h in hooks[:2] for p in analysis.user_frames(h.site, role_of(h))),
-                    ]
-                ),
-                tuple(dict.fromkeys([*hooked, op.name])),
+                analysis.places((op, "gradient modified here"), *((h, role_of(h)) for h in hooks[:2])),
+                (*hooked, op.name),
                 ops=(op.index,),
                 cures=tuple(
                     (ReturnNew(place, copied=is_a(op.name, OpKind.IN_PLACE_ONLY)),)
@@ -128,14 +118,14 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
     zeroed_modules: dict[tuple[int, str], tuple[Op, set[int]]] = {}
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
+        op = capture.op_of(node)
         behind = analysis.leaves_below(node)
         zero = fault.kind in {"zero", "hooked"}
         if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
             of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
             zeroed_modules.setdefault(of_module, (op, set()))[1].update(behind)
     for op, behind in zeroed_modules.values():
-        call = capture.calls[op.call] if op.call >= 0 else None
+        call = capture.call_of(op)
         mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
         hook = short_name(mine[-1].hook) if mine else "a backward hook"
         starved = behind - alive
@@ -150,12 +140,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
             "warning" if starved else "info",
             f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} {effect}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
-            dedupe_locations(
-                [
-                    *(place for c in mine[-1:] for place in analysis.user_frames(c.site, "hook registered here")),
-                    *analysis.user_frames(op.site, "module called here"),
-                ]
-            ),
+            analysis.places(*((c, "hook registered here") for c in mine[-1:]), (op, "module called here")),
             (*dict.fromkeys(names), hook),
             ops=(op.index,),
         )
@@ -189,12 +174,7 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
             f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} {effect}",
             "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(hook.site, role_of(hook)),
-                    *analysis.user_frames(op.site, "the hooked tensor is made here"),
-                ]
-            ),
+            analysis.places((hook, role_of(hook)), (op, "the hooked tensor is made here")),
             (*dict.fromkeys(names), name),
             ops=(op.index,),
         )

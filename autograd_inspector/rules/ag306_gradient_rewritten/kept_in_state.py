@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -52,7 +51,7 @@ def _problem(analysis: Analysis, number: int, entry: str, tensors: list[int]) ->
         f"{entry} in the state of {optimizer.type} is the very tensor that is the .grad of {summarize_names(names)}: "
         f"backward() and zero_grad() change {entry}, and step() changes {agree(names, 'the gradient', 'the gradients')}",
         f"Keep a copy: `state[{entry!r}] = p.grad.clone()`.",
-        dedupe_locations([*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")]),
+        (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),
         (*dict.fromkeys(names), entry),
         ops=(steps[-1].op,) if steps else (),
     )

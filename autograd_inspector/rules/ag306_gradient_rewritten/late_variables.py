@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import BindNow
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
@@ -61,7 +60,7 @@ def _problem(analysis: Analysis, group: list[TensorHook]) -> Problem:
         f"{agree(changed, 'it', 'they')} had last: all {len(group)} hooks do what the last one of the loop was made for",
         f"Bind the value when the hook is made: `lambda grad, {first}={first}: ...`, or make the hook in a function that "
         f"is given {variables}.",
-        dedupe_locations(analysis.user_frames(group[0].site, "hooks registered here")),
+        analysis.user_frames(group[0].site, "hooks registered here"),
         (*dict.fromkeys(names), name, *changed),
         cures=tuple((BindNow(place, tuple(changed)),) for place in analysis.user_frames(group[0].site, "")[:1]),
     )

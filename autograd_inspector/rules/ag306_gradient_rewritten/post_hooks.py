@@ -12,7 +12,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag306_gradient_rewritten.hooks import role_of, spoiled_elsewhere
 
@@ -43,12 +42,7 @@ def emptied_by_hook(analysis: Analysis) -> Iterator[Problem]:
             f"the hook {name} {_TEXTS[what].format(summarize_names(names))}",
             "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`), step there with a separate optimizer "
             "before it is cleared, or remove the hook.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(site, "gradient rewritten here"),
-                    *(place for hook in hooks[:2] for place in analysis.user_frames(hook.site, role_of(hook))),
-                ]
-            ),
+            analysis.places((site, "gradient rewritten here"), *((hook, role_of(hook)) for hook in hooks[:2])),
             (*dict.fromkeys(names), name),
         )
 

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import summarize_names
@@ -88,7 +87,7 @@ def _aliased(analysis: Analysis) -> Iterator[Problem]:
             "other, and clearing or clipping one changes the other",
             "Assign a copy: `.grad.clone()`.",
             analysis.user_frames(site, "aliased here"),
-            tuple(dict.fromkeys([*new, *old])),
+            (*new, *old),
             cures=tuple((Substitute(place, "", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),
         )
 
@@ -102,7 +101,7 @@ def _harmful(analysis: Analysis, write: GradWrite, owner: int) -> bool:
     """
     capture = analysis.capture
     steps = [{p.tensor for p in step.parameters} for step in capture.steps if step.at >= write.at]
-    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.api == "backward" and not r.error]
+    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.completed]
     stepped, reached = set[int]().union(*steps), set[int]().union(*runs)
     both = {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
     return both or _wiped(analysis, write, owner)
@@ -148,13 +147,8 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
             f"the .grad of {summarize_names(names)} was replaced between backward() and step() by the result of "
             f"`{members[0][1].name}`, which no gradient went into",
             "Drop the assignment, or compute the new gradient from the one that backward left.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(site, "replaced here"),
-                    *analysis.user_frames(members[0][2], "step() uses it here"),
-                ]
-            ),
-            tuple(dict.fromkeys(names)),
+            analysis.places((site, "replaced here"), (members[0][2], "step() uses it here")),
+            tuple(names),
         )
 
 

@@ -9,7 +9,6 @@ from autograd_inspector.advice.remedies.losses import of_one_shape
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.paired import Paired, paired
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 
 
 def broadcast(analysis: Analysis) -> Iterator[Problem]:
@@ -28,13 +27,8 @@ def _problem(analysis: Analysis, found: Paired) -> Problem:
         f"each element with all {count} elements of the other{reduced}",
         f"Give both the same shape: `.squeeze(1)` on the tensor of shape [{count}, 1], or `.unsqueeze(1)` on the tensor of shape "
         f"[{count}].",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.op.site, "broadcast here"),
-                *analysis.user_frames(found.reduced.site, "reduced here"),
-            ]
-        ),
-        tuple(dict.fromkeys((column, row))),
+        analysis.places((found.op, "broadcast here"), (found.reduced, "reduced here")),
+        (column, row),
         ops=(found.op.index,),
         cures=tuple(of_one_shape(analysis, found)),
     )

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.remedies.losses import as_expected, prediction_first
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.losses.inputs import EXPECTED, Swapped, WrongInput, swapped, wrong_inputs
+from autograd_inspector.analysis.losses.inputs import Swapped, WrongInput, swapped, wrong_inputs
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag307_loss_input.broadcast import broadcast
 
 _EXPECTS = {
@@ -17,10 +16,10 @@ _EXPECTS = {
     "log-probabilities": "log-probabilities",
 }
 _EFFECTS = {
-    ("logits for softmax", "softmax"): "the loss applies softmax twice",
-    ("logits for sigmoid", "sigmoid"): "the loss applies sigmoid twice",
-    ("log-probabilities", "softmax"): "the loss is linear in the probabilities, not their log-likelihood",
-    ("log-probabilities", "sigmoid"): "the loss is linear in the probabilities, not their log-likelihood",
+    ("logits for softmax", "distribution"): "the loss applies softmax twice",
+    ("logits for sigmoid", "probabilities"): "the loss applies sigmoid twice",
+    ("log-probabilities", "distribution"): "the loss is linear in the probabilities, not their log-likelihood",
+    ("log-probabilities", "probabilities"): "the loss is linear in the probabilities, not their log-likelihood",
     ("log-probabilities", "scores"): "the loss is linear in the scores and has no lower bound",
 }
 
@@ -60,18 +59,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
-    loss, made, expected = found.loss, found.made, EXPECTED[found.loss.name]
+    loss, made, expected = found.loss, found.made, found.expected
     return Problem(
         "warning",
         f"{loss.name}() expects {_EXPECTS[expected]}; its input is the result of `{made.name}`, so "
         f"{_EFFECTS[expected, found.given]}",
         _fix(found),
-        dedupe_locations(
-            [
-                *analysis.user_frames(loss.site, "passed to the loss function here"),
-                *analysis.user_frames(made.site, f"`{made.name}` computed here"),
-            ]
-        ),
+        analysis.places((loss, "passed to the loss function here"), (made, f"`{made.name}` computed here")),
         (made.name, loss.name),
         ops=(loss.index,),
         cures=tuple(as_expected(analysis, found)),
@@ -80,11 +74,11 @@ def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
 
 def _fix(found: WrongInput) -> str:
     loss, made = found.loss.name, found.made.name
-    if EXPECTED[loss] != "log-probabilities":
+    if found.expected != "log-probabilities":
         return f"Pass {loss}() the input of `{made}` instead of its output; keep `{made}` for predictions."
     if found.given == "scores":
         take = "Apply log_softmax first"
-    elif found.given == "sigmoid" and loss == "kl_div":
+    elif found.given == "probabilities" and loss == "kl_div":
         take = "Use logsigmoid instead of sigmoid"
     else:
         take = f"Use log_softmax instead of {made}"
@@ -98,12 +92,7 @@ def _swapped(analysis: Analysis, found: Swapped) -> Problem:
         f"{loss.name}() gets the target first: its input is a constant, and its target is the result of `{made.name}`, "
         "which requires grad",
         f"Swap the arguments: {loss.name}(input, target) takes the prediction first.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(loss.site, "passed to the loss function here"),
-                *analysis.user_frames(made.site, "prediction computed here"),
-            ]
-        ),
+        analysis.places((loss, "passed to the loss function here"), (made, "prediction computed here")),
         (made.name, loss.name),
         ops=(loss.index,),
         cures=tuple(prediction_first(analysis, found)),

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.wording import join_names, summarize_names
@@ -45,16 +44,10 @@ def resized(
         f"{list(row.shape)})",
         "Create a new nn.Parameter and a new optimizer when a shape changes. Otherwise change the state the same way, "
         f'`optimizer.state[parameter]["{kinds[0]}"] = ...`, or drop it: `optimizer.state.pop(parameter)`.',
-        dedupe_locations(
-            [
-                *(place for site in sites for place in analysis.user_frames(site, "shape changed here")),
-                *(
-                    place
-                    for step in steps[-1:]
-                    for place in analysis.user_frames(step.site, "stepped with the old state here")
-                ),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        analysis.places(
+            *((site, "shape changed here") for site in sites),
+            *((step, "stepped with the old state here") for step in steps[-1:]),
+            (optimizer, "optimizer created here"),
         ),
-        tuple(dict.fromkeys([*names, *kinds])),
+        (*names, *kinds),
     )

@@ -10,12 +10,12 @@ from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.before_load.shapes import shape_problems
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE
+from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE, state_of
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import LoadRefused, StateSwapped
@@ -23,15 +23,6 @@ from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
 from autograd_inspector.rules.ag403_state_shape.swapped import SAME_ORDER, state_swapped
-
-_OWN_STATE = {
-    "SGD": {"momentum_buffer"},
-    "Adam": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    "AdamW": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    "RMSprop": {"step", "square_avg", "momentum_buffer", "grad_avg"},
-    "Adagrad": {"step", "sum"},
-}
-"""The state of the optimizers that checkpoints are mixed up between."""
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -82,7 +73,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     entries = [(row, entry) for row in rows for entry in row.state]
     unfit_entries = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
     loads = loads_of(analysis, optimizer)
-    own_state_names = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    own_state_names = state_of(optimizer.type) if optimizer.module.startswith("torch.optim") else None
     foreign = {entry.name for _, entry in entries} - own_state_names if own_state_names is not None and loads else set()
     if foreign and not unfit_entries:
         yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", sorted(foreign), loads)
@@ -112,15 +103,13 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         else f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
         f"{f' too (`{entry.name}` as well as the assigned tensor)' if written and not loads else ''}, or start these parameters "
         f"with fresh state: `{variable(analysis, optimizer)}.state.pop(parameter)`.",
-        dedupe_locations(
-            [
-                *loads,
-                *(assigned if written or not loads else ()),
-                *(_made(analysis, unfit_entries) if not loads else ()),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *loads,
+            *(assigned if written or not loads else ()),
+            *(_made(analysis, unfit_entries) if not loads else ()),
+            *analysis.user_frames(optimizer.site, "optimizer created here"),
         ),
-        tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
+        (*names, *(e.name for _, e in unfit_entries)),
         cures=() if reordered else tuple(_fresh(analysis, optimizer, [row for row, _ in unfit_entries], loads)),
     )
 
@@ -143,11 +132,8 @@ def _is_reordered(entries: list[tuple[ParameterRow, StateEntry]]) -> bool:
 def _made(analysis: Analysis, unfit_entries: list[tuple[ParameterRow, StateEntry]]) -> tuple[Location, ...]:
     """Where the program made what is state now."""
     made = [analysis.flow.birth(entry.tensor) for _, entry in unfit_entries if entry.tensor >= 0]
-    return tuple(
-        place
-        for op in made[:1]
-        if op is not None and not op.has(Trait.STEP)
-        for place in analysis.user_frames(op.site, "this state was created here")
+    return analysis.places(
+        *((op, "this state was created here") for op in made[:1] if op is not None and not op.has(Trait.STEP))
     )
 
 
@@ -177,10 +163,8 @@ def _unsharded(
         "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter. "
         "If the checkpoint numbers the parameters instead of naming them, first run: state = torch.distributed.fsdp."
         "FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model).",
-        dedupe_locations(
-            [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer created here")]
-        ),
-        tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
+        (*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer created here")),
+        (*names, *(e.name for _, e in unfit_entries)),
     )
 
 

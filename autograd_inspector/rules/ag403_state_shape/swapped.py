@@ -6,7 +6,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
 from autograd_inspector.model.wording import join_names
@@ -30,13 +29,8 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
         f"{' (by their param_names)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
         f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
         f"{SAME_ORDER[:-1]}{_renumbered(analysis, optimizer)}." if swap.by_name else SAME_ORDER,
-        dedupe_locations(
-            [
-                *analysis.user_frames(swap.site, "state loaded here"),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((swap, "state loaded here"), (optimizer, "optimizer created here")),
+        tuple(names),
     )
 
 

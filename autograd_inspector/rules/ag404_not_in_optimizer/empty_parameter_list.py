@@ -37,5 +37,5 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
             *analysis.user_frames(refused[-1].site, "no parameters passed here"),
             *(() if trainable else frozen_here(analysis, parameters)),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
     )

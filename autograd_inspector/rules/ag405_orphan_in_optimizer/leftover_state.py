@@ -28,5 +28,5 @@ def state_left(analysis: Analysis) -> Iterator[Problem]:
             "Rebuild the optimizer, or drop the leftover state: "
             f'`for p in set({name}.state) - {{p for g in {name}.param_groups for p in g["params"]}}: {name}.state.pop(p)`.',
             analysis.user_frames(optimizer.site, "optimizer created here"),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
         )

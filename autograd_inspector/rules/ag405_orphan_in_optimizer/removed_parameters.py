@@ -71,8 +71,8 @@ def _finding(
         f"{agree(names, 'it has', 'they have')} had no gradient since, and stepping {agree(names, 'it', 'them')} trains nothing",
         f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change "
         "the model after training.",
-        dedupe_locations([*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer created here")]),
-        tuple(dict.fromkeys(names)),
+        (*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer created here")),
+        tuple(names),
     )
 
 

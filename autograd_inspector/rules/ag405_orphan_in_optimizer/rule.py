@@ -75,7 +75,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         f"{as_code(remade(analysis, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
         "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
         dedupe_locations([*where, *made]) or first_use(analysis, loose.parameters[0]),
-        tuple(dict.fromkeys([*names, *old])),
+        (*names, *old),
         cures=tuple(made_afterwards(analysis, loose.optimizer, where, loose.parameters)),
     )
 

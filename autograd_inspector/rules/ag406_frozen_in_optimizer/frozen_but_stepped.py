@@ -12,7 +12,6 @@ from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.settings import Settings, is_off
 from autograd_inspector.model.wording import agree, summarize_names
@@ -117,12 +116,10 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
         f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad, but step() changed {agree(names, 'it', 'them')}: "
         f"{why}",
         fix,
-        dedupe_locations(
-            [
-                *frozen_here(analysis, (moved.tensor for moved in moved_parameters)),
-                *clearing,
-                *analysis.user_frames(first.step.site, "step() changes it here"),
-            ]
+        (
+            *frozen_here(analysis, (moved.tensor for moved in moved_parameters)),
+            *clearing,
+            *analysis.user_frames(first.step.site, "step() changes it here"),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
     )

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
 from autograd_inspector.analysis.optimizers.set_aside import rests
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import RequiresGradCompared
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -40,13 +39,8 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {stays}: `.requires_grad == {wanted}` is a comparison, and its "
         "result is not used",
         f"Assign with one equals sign: `.requires_grad = {wanted}`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(site, "compared here, nothing set"),
-                *frozen_here(analysis, tensors),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        (*analysis.user_frames(site, "compared here, nothing set"), *frozen_here(analysis, tensors)),
+        tuple(names),
     )
 
 
@@ -68,12 +62,10 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
             f"{agree(names, 'it', 'them')}",
             "To train it, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); otherwise "
             "remove it from the optimizer.",
-            dedupe_locations(
-                [
-                    *frozen_here(analysis, tensors),
-                    *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
-                    *made_here(analysis, tensors),
-                ]
+            (
+                *frozen_here(analysis, tensors),
+                *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
+                *made_here(analysis, tensors),
             ),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
         )

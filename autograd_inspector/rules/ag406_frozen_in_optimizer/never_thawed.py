@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.set_aside import SetAside, set_aside
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 _THAW = (
@@ -33,14 +32,14 @@ def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterato
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad at any step of "
             f"{found.optimizer.type}, which holds {them} but never updates {them}: {_why(found, them)}",
             _LIBRARY if found.reason == "library" else _THAW.format(them=them),
-            dedupe_locations(
-                [
-                    *frozen_here(analysis, found.tensors),
-                    *analysis.user_frames(found.thawed, "unfrozen here in the other model"),
-                    *analysis.user_frames(found.optimizer.site, "passed to the optimizer here"),
-                ]
+            (
+                *frozen_here(analysis, found.tensors),
+                *analysis.places(
+                    (found.thawed, "unfrozen here in the other model"),
+                    (found.optimizer, "passed to the optimizer here"),
+                ),
             ),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
         )
 
 

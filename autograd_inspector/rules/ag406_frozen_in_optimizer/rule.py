@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
 from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
@@ -128,13 +127,8 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen and then unfrozen again before the first step, so step() "
             f"updates {agree(names, 'it', 'them')}",
             "Freeze last, after the code that sets requires_grad of all parameters, or exclude the frozen parameters from that loop.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(site, "unfrozen again here"),
-                    *analysis.user_frames(frozen[moved[0]].site, "frozen here"),
-                ]
-            ),
-            tuple(dict.fromkeys(names)),
+            analysis.places((site, "unfrozen again here"), (frozen[moved[0]], "frozen here")),
+            tuple(names),
         )
 
 
@@ -166,7 +160,7 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
             f"{agree(names, 'it', 'them')}",
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "nothing frozen here"),
-            tuple(dict.fromkeys([*names, event.attribute])),
+            (*names, event.attribute),
         )
 
 
@@ -183,5 +177,5 @@ def _detached(analysis: Analysis) -> Iterator[Problem]:
             f"nothing uses here, and step() updates {agree(names, 'it', 'them')}",
             "Call `requires_grad_(False)` on the parameters, or on their module.",
             analysis.user_frames(event.site, "nothing frozen here"),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
         )

@@ -32,5 +32,5 @@ def nothing_frozen(analysis: Analysis) -> Iterator[Problem]:
             f"{', '.join(repr(name.partition('.')[2] or name) for name in names[:2])}, and check what is left: "
             "`[name for name, p in net.named_parameters() if p.requires_grad]`.",
             analysis.user_frames(event.site, "no name matches here"),
-            tuple(dict.fromkeys([*event.words, *names])),
+            (*event.words, *names),
         )

@@ -8,7 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.one_memory import OneMemory, Shared
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ModelLoaded
 from autograd_inspector.model.wording import summarize_names
 
@@ -33,8 +33,8 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
             "also modifies the other",
             "To keep them separate, copy the values: `.clone()`, or `copy_()` into other memory. To share them, use "
             "one Parameter in both places, with its transpose or view in forward, and list it once in the optimizer.",
-            dedupe_locations([*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])]),
-            tuple(dict.fromkeys([*joined, *owners])),
+            (*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])),
+            (*joined, *owners),
         )
 
 

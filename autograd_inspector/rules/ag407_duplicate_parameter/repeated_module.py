@@ -33,7 +33,7 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
             "Create a module for each entry, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`, or "
             "`copy.deepcopy(module)`.",
             places,
-            tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
+            (*names[:_NAMED], *parameters),
             cures=cures,
         )
     return Problem(
@@ -43,6 +43,6 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
         "`nn.ModuleList([make() for _ in range(n)])`, or `copy.deepcopy(module)`. If sharing the parameters is intended, "
         "nothing needs to change.",
         places,
-        tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
+        (*names[:_NAMED], *parameters),
         cures=cures,
     )

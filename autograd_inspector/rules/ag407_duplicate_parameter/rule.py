@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.remedy import Operand, Remedies
@@ -60,7 +59,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 "Collect parameters from one parent module (its parameters() yields a shared parameter once), or deduplicate: "
                 "list(dict.fromkeys(params)).",
                 analysis.user_frames(optimizer.site, "passed to the optimizer twice here"),
-                tuple(dict.fromkeys([*names, *aliases])),
+                (*names, *aliases),
                 cures=_each_once(analysis, optimizer),
                 safe=True,
             )
@@ -82,7 +81,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             "another of its groups",
             _left_out_once(analysis, refusal),
             analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
-            tuple(dict.fromkeys(names)),
+            tuple(names),
         )
 
 
@@ -122,12 +121,7 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 f"{summarize_names(names)} {agree(names, 'is', 'are')} a duplicate: in {one.type} and in {other.type}, "
                 "which both step with the same gradient",
                 "Pass each parameter to one optimizer only.",
-                dedupe_locations(
-                    [
-                        *analysis.user_frames(one.site, "first optimizer created here"),
-                        *analysis.user_frames(other.site, "second optimizer created here"),
-                    ]
-                ),
+                analysis.places((one, "first optimizer created here"), (other, "second optimizer created here")),
                 tuple(names),
             )
 

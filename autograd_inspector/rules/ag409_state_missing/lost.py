@@ -10,7 +10,6 @@ from autograd_inspector.analysis.optimizers.lost_state import LostState, lost_st
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import join_names, summarize_names
 
 
@@ -41,7 +40,7 @@ def _problem(analysis: Analysis, lost: LostState) -> Problem:
         )
         fix = f"Do not clear or replace {variable(analysis, optimizer)}.state between steps."
         places = [*assigned_by_program(analysis, optimizer), *stepped]
-    return Problem("warning", text, fix, dedupe_locations(places), tuple(names), ops=(last.op,))
+    return Problem("warning", text, fix, tuple(places), tuple(names), ops=(last.op,))
 
 
 def _entries(analysis: Analysis, optimizer: int) -> list[str]:

@@ -6,7 +6,6 @@ from autograd_inspector.advice.optimizer_snippets import HOMES
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import TARGET, variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused
 from autograd_inspector.model.wording import summarize_names
@@ -24,13 +23,8 @@ def other_groups(analysis: Analysis, load: LoadRefused, optimizer: OptimizerReco
         f"{load.api} refused the checkpoint: it has as many parameters, but in different groups (saved: "
         f"{list(load.saved_groups)}, here: {list(load.own_groups)}); the optimizer holds {summarize_names(names)}",
         _handed_over(analysis, load, optimizer),
-        dedupe_locations(
-            [
-                *analysis.user_frames(load.site, "loaded here"),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
+        analysis.places((load, "loaded here"), (optimizer, "optimizer created here")),
+        tuple(names),
     )
 
 

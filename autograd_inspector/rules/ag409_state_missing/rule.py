@@ -14,7 +14,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
 from autograd_inspector.model.remedy import Insert, Move, Remedies
@@ -90,14 +89,12 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
         f"{load.api} refused the checkpoint: its groups hold different numbers of parameters ({sizes}){what}",
         "Build the optimizer with the parameters that it had when the checkpoint was written, load the checkpoint, then call "
         "add_param_group({'params': [...]}) for the new parameters.",
-        dedupe_locations(
-            [
-                *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
-                *(place for c in added[-2:] for place in analysis.user_frames(c.site, "added here")),
-                *analysis.user_frames(load.site, "loaded here"),
-            ]
+        analysis.places(
+            *((c, "unfrozen here") for c in thawed[-2:]),
+            *((c, "added here") for c in added[-2:]),
+            (load, "loaded here"),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
         cures=tuple(_thawed_later(analysis, load, optimizer, [c.site for c in thawed])),
     )
 
@@ -115,14 +112,12 @@ def _missing(analysis: Analysis, optimizer: OptimizerRecord, names: list[str]) -
         f"{optimizer.type}: {summarize_names(names)} {agree(names, 'has', 'have')} no state after loading, but the other "
         f"parameters do: {agree(names, 'its', 'their')} moments start from zero",
         "Check that the checkpoint was written with the same parameters in the same order.",
-        dedupe_locations(
-            [
-                *loads_of(analysis, optimizer),
-                *assigned_by_program(analysis, optimizer),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *loads_of(analysis, optimizer),
+            *assigned_by_program(analysis, optimizer),
+            *analysis.user_frames(optimizer.site, "optimizer created here"),
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
     )
 
 

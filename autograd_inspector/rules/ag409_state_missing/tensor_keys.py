@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.checkpoints.state_kinds import NEEDED_STATE, OPTIONAL_STATE
+from autograd_inspector.analysis.checkpoints.state_kinds import state_of
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.program_events import OptionSet, StateStatement
 from autograd_inspector.model.wording import agree, summarize_names
@@ -46,23 +45,20 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
         "error",
         f"{optimizer.type}.step() reads {key} from the state of {summarize_names(names)}, which does not have it{why}",
         f"Pass {option} to {optimizer.type}() when creating it; or s{fresh}" if option else f"S{fresh}",
-        dedupe_locations(
-            [
-                *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
-                *assigned_by_program(analysis, optimizer, [key]),
-                *analysis.user_frames(step.site, "step() raised here"),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *analysis.places(*((line, "option set here") for line in lines)),
+            *assigned_by_program(analysis, optimizer, [key]),
+            *analysis.places((step, "step() raised here"), (optimizer, "optimizer created here")),
         ),
-        tuple(dict.fromkeys([*names, key])),
+        (*names, key),
     )
 
 
 def _is_state(analysis: Analysis, optimizer: OptimizerRecord, key: str, rows: list[ParameterRow]) -> bool:
     """Whether state has such a key: the user's own class may have looked for it in its groups, or anywhere."""
-    if optimizer.module.startswith("torch.optim") and optimizer.type in NEEDED_STATE:
-        # Settings that the checkpoint of another optimizer lacks are looked for in the groups.
-        return key in NEEDED_STATE[optimizer.type] | OPTIONAL_STATE.get(optimizer.type, set())
+    own = state_of(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    if own is not None:
+        return key in own  # Settings that the checkpoint of another optimizer lacks are looked for in the groups.
     statements = [s for s in analysis.capture.events_of(StateStatement) if s.optimizer == optimizer.id]
     in_state = any(entry.name == key for row in rows for entry in row.state)
     return not statements or in_state or any(key in s.keys for s in statements)
@@ -89,13 +85,13 @@ def _never_made(
         f"state; {summarize_names(row.name for row in having)} {agree(having, 'has', 'have')} it{when}",
         f"Create the missing state{f', {make}' if alike else f', in {optimizer.type}.step()'}; or create it for all "
         "parameters of the groups, whether or not they require grad yet.",
-        dedupe_locations(
-            [
-                *made_by_class(analysis, optimizer, kinds),
-                *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
-                *analysis.user_frames(step.site, "step() raised here"),
-                *analysis.user_frames(optimizer.site, "optimizer created here"),
-            ]
+        (
+            *made_by_class(analysis, optimizer, kinds),
+            *analysis.places(
+                *((c, "unfrozen here") for c in thawed[-2:]),
+                (step, "step() raised here"),
+                (optimizer, "optimizer created here"),
+            ),
         ),
-        tuple(dict.fromkeys([*names, key])),
+        (*names, key),
     )

@@ -8,7 +8,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.equal_samples import EqualSamples, equal_samples
 from autograd_inspector.analysis.modules.untold_dropouts import UntoldDropout, untold_dropouts
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import agree, join_names
 
@@ -40,12 +39,7 @@ def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
         "warning",
         f"`{found.op.name}` drops values although {name} is in eval mode: {why}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.op.site, "drops values here"),
-                *analysis.user_frames(found.call.site, "called in eval mode here"),
-            ]
-        ),
+        analysis.places((found.op, "drops values here"), (found.call, "called in eval mode here")),
         (name, found.op.name),
         ops=(found.op.index,),
         cures=tuple(
@@ -66,12 +60,7 @@ def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
         f"{join_names(layers, _NAMED)} {agree(layers, 'drops', 'drop')} nothing, and gets the same input each time",
         f"To draw samples with dropout, put {join_names(layers, _NAMED)} back into train mode after {name}.eval(): "
         f"`for m in {name}.modules(): if isinstance(m, nn.Dropout): m.train()`. Otherwise, one call is enough.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.site, "called in eval mode here"),
-                *analysis.user_frames(found.together.site, "combined here"),
-            ]
-        ),
+        analysis.places((first, "called in eval mode here"), (found.together, "combined here")),
         (name, *layers[:_NAMED]),
         ops=(found.together.index,),
     )

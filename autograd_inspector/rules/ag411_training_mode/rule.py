@@ -8,7 +8,6 @@ from autograd_inspector.advice.remedies.modes import in_training_mode
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.training_modes import TrainedInEval, trained_in_eval
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
@@ -75,13 +74,11 @@ def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
         f"called after it; {join_names(layers, _NAMED)} {agree(layers, 'behaves', 'behave')} as in evaluation",
         f"Call {name}.train() after the evaluation, before training continues. Or restore the previous mode: "
         f"`was_training = {name}.training` before `{name}.eval()`, `{name}.train(was_training)` after the evaluation.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(switch.site, "put into eval mode here"),
-                *(analysis.user_frames(found.looked.site, "evaluated here") if found.looked is not None else ()),
-                *analysis.user_frames(found.call.site, "trained in eval mode here"),
-                *analysis.user_frames(found.step.site, "step() called here"),
-            ]
+        analysis.places(
+            (switch, "put into eval mode here"),
+            (found.looked, "evaluated here"),
+            (found.call, "trained in eval mode here"),
+            (found.step, "step() called here"),
         ),
         (name, switch.api, *layers[:_NAMED]),
         ops=(found.step.op,),

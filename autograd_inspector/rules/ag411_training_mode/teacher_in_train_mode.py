@@ -8,7 +8,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, untrained_in_train_mode
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names
@@ -41,12 +40,10 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
         "warning",
         text,
         fix,
-        dedupe_locations(
-            [
-                *(analysis.user_frames(found.undone.site, "put into train mode here") if found.undone else ()),
-                *(analysis.user_frames(found.call.site, "called in train mode here") or used),
-                *(analysis.user_frames(found.switch.site, "put into eval mode here") if found.switch else ()),
-            ]
+        (
+            *(analysis.user_frames(found.undone.site, "put into train mode here") if found.undone else ()),
+            *(analysis.user_frames(found.call.site, "called in train mode here") or used),
+            *(analysis.user_frames(found.switch.site, "put into eval mode here") if found.switch else ()),
         ),
         (name, *_layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=(found.op.index,),

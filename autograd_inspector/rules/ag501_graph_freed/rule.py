@@ -15,7 +15,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import RunGraphs
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
@@ -77,27 +76,19 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         f"{name}{kept_as(kept_by(analysis, tensor), name)} is used in `{reader.name}` and carries a graph that an earlier backward() already freed: "
         "backward() runs through it a second time",
         carry_fix(analysis, (reader, tensor, freed_by), run, unstepped=unstepped),
-        dedupe_locations(
-            [
-                # What asks for a gradient and then goes on with the graph has to keep it.
+        (
+            *(analysis.user_frames(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
+            *kept_places(analysis, kept_by(analysis, tensor)),
+            *analysis.places(
                 *(
-                    analysis.user_frames(freed_by.site, "graph freed here")
-                    if freed_by.api == "grad" and unstepped
-                    else ()
-                ),
-                *kept_places(analysis, kept_by(analysis, tensor)),
-                *(
-                    place
+                    (op, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not")
                     for op in siblings_cut_off(analysis, reader, made)
-                    for place in analysis.user_frames(
-                        op.site, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not"
-                    )
                 ),
-                *(analysis.user_frames(made.site, "carried over from here") if made is not None else ()),
-                *(place for op in _viewed(analysis, made) for place in analysis.user_frames(op.site, "computed here")),
-                *analysis.user_frames(reader.site, "used again here"),
-                *backwards(analysis, freed_by, run),
-            ]
+                (made, "carried over from here"),
+                *((op, "computed here") for op in _viewed(analysis, made)),
+                (reader, "used again here"),
+            ),
+            *backwards(analysis, freed_by, run),
         ),
         (name,),
         ops=(reader.index,),

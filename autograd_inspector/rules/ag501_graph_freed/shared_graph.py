@@ -11,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations, with_role
+from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import join_names
 
@@ -25,7 +25,7 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
             text = f"backward() was called twice on {roots}: the first call freed its graph"
             return _twice(analysis, run, other, text, (), fix=_fix_of_one_loss(analysis, run, other))
         met = [op for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
-        common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
+        common = [op for op in met if op.recorded and op.outputs]
         if common and not other.retain_graph:
             return _part(analysis, run, other, max(common, key=lambda op: op.index))
     return _twice(
@@ -88,8 +88,8 @@ def _twice(
         "error",
         text,
         fix,
-        dedupe_locations([*backwards(analysis, first, run, second_first=True), *where]),
-        tuple(dict.fromkeys([*names, *(name_of(analysis, t) for t in run.roots)])),
+        (*backwards(analysis, first, run, second_first=True), *where),
+        (*names, *(name_of(analysis, t) for t in run.roots)),
     )
 
 
@@ -134,6 +134,6 @@ def backwards(analysis: Analysis, first: Backward, second: Backward, *, second_f
         analysis.user_frames(first.site, "graph freed here"),
         analysis.user_frames(second.site, "second backward here"),
     )
-    if one and two and (one[0].filename, one[0].lineno) == (two[0].filename, two[0].lineno):
+    if one and two and one[0].line == two[0].line:
         return [with_role(one[0], "graph freed here and used again"), *one[1:], *two[1:]]
     return [*two, *one] if second_first else [*one, *two]

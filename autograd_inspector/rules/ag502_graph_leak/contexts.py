@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import RetainedGraph
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import OutputKeptOnContext
 
@@ -24,12 +23,7 @@ def kept_by_context(analysis: Analysis) -> Iterator[Problem]:
             f"{'the graphs of several steps stay alive' if seen else 'the graph stays alive'} until Python's cyclic garbage "
             "collector runs",
             f"Pass the result to `ctx.save_for_backward`, or keep a detached copy: `{event.api} = ....detach()`.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(event.site, "kept here"),
-                    *(place for op in calls[:1] for place in analysis.user_frames(op.site, "applied here")),
-                ]
-            ),
+            analysis.places((event, "kept here"), *((op, "applied here") for op in calls[:1])),
             (event.function, event.api),
             ops=tuple(op.index for op in calls[:1]),
         )

@@ -11,7 +11,6 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.event import RetainedGraph
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import below
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag502_graph_leak.chained import chains
 from autograd_inspector.rules.ag502_graph_leak.contexts import kept_by_context
 from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
@@ -104,11 +103,9 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
         f"{name} of {steps}, each with its graph, is alive at the same time: something (a list, a dict, an attribute) "
         "keeps it from step to step",
         f"Keep {keep}.",
-        dedupe_locations(
-            [
-                *(analysis.user_frames(last.site, "kept with its graph here") if last.site >= 0 else ()),
-                *analysis.user_frames(made.site, "computed here"),
-            ]
+        (
+            *(analysis.user_frames(last.site, "kept with its graph here") if last.site >= 0 else ()),
+            *analysis.user_frames(made.site, "computed here"),
         ),
         (name,),
         ops=(made.index,),

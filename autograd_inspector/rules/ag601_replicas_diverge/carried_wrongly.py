@@ -9,7 +9,6 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.reductions import Reached
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import Communicated
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -74,12 +73,7 @@ def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached,
         "warning" if how in {"from one", "by another op"} else "error",
         message,
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(call.site, f"{call.name} called here"),
-                *analysis.user_frames(reached.step.site, "step() called here"),
-            ]
-        ),
+        analysis.places((call, f"{call.name} called here"), (reached.step, "step() called here")),
         tuple(names),
         ops=(call.at, reached.step.op),
     )

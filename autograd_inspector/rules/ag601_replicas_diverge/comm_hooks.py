@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import Communicated, ReductionContinued, ReductionHooked, WrapperCalled
 from autograd_inspector.model.wording import summarize_names
 
-_HANDS_ON = frozenset({"__getitem__", "view", "view_as", "reshape", "detach", "flatten", "__get__"})
-"""They give the values on as they are."""
+_READ = "__get__"
+"""The name of the call that reads an attribute."""
 
 
 def hooked_reductions(analysis: Analysis) -> Iterator[Problem]:
@@ -52,7 +52,7 @@ def _only_sums(analysis: Analysis, made: list[Communicated], went_on: list[Reduc
     names = [name for event in went_on for name in event.ops]
     ops = analysis.capture.ops[run.start : run.end]
     names += [op.name for op in ops if op.has(Trait.BACKWARD) and not op.has(Trait.COLLECTIVE)]
-    return all(name in _HANDS_ON for name in names)
+    return all(is_a(name, OpKind.VIEWS) or name == _READ for name in names)
 
 
 def _nothing(analysis: Analysis, hook: ReductionHooked, tensors: list[int], run: Backward, step: int) -> Problem:
@@ -62,13 +62,7 @@ def _nothing(analysis: Analysis, hook: ReductionHooked, tensors: list[int], run:
         f"the communication hook of {hook.type} reduces nothing: backward() ran, and the hook called no collective, so step() "
         f"updates {summarize_names(names)} with gradients from this rank only and the replicas diverge",
         "Remove the hook, or return the future of an all_reduce of `bucket.buffer()` divided by the number of ranks.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(hook.site, "hook registered here"),
-                *analysis.user_frames(run.site, "backward() called here"),
-                *analysis.user_frames(step, "step() called here"),
-            ]
-        ),
+        analysis.places((hook, "hook registered here"), (run, "backward() called here"), (step, "step() called here")),
         tuple(names),
     )
 
@@ -81,12 +75,8 @@ def _undivided(analysis: Analysis, hook: ReductionHooked, call: Communicated, te
         f"nothing divides the sum: the loss on each rank is a mean, so the step is {call.world} times as large as without "
         "the hook",
         "Divide in the hook: `bucket.buffer().div_(dist.get_world_size())` before all_reduce, or divide its result.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(call.site, f"{call.name} called here"),
-                *analysis.user_frames(hook.site, "hook registered here"),
-                *analysis.user_frames(step, "step() called here"),
-            ]
+        analysis.places(
+            (call, f"{call.name} called here"), (hook, "hook registered here"), (step, "step() called here")
         ),
         tuple(names),
     )

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import summarize_names
 
 
@@ -36,12 +35,8 @@ def clipped_alone(analysis: Analysis) -> Iterator[Problem]:
                 "bounded by the limit",
                 f"Clip after {own.name} and after the division by the number of ranks, so that all ranks clip the same "
                 "gradient.",
-                dedupe_locations(
-                    [
-                        *analysis.user_frames(clips[-1].site, "clipped here"),
-                        *analysis.user_frames(own.site, f"{own.name} called here"),
-                        *analysis.user_frames(reached.step.site, "step() called here"),
-                    ]
+                analysis.places(
+                    (clips[-1], "clipped here"), (own, f"{own.name} called here"), (reached.step, "step() called here")
                 ),
                 tuple(names),
                 ops=(own.at, reached.step.op),

@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.shards import ScaledAlone, scaled_alone
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import summarize_names
 
 
@@ -27,12 +26,8 @@ def _problem(analysis: Analysis, found: ScaledAlone) -> Problem:
         "shards of this rank only: each rank has another one, so parts of one gradient are scaled differently",
         "Combine the numbers of all ranks first: call all_reduce on the sum of squares before its root. Or call "
         "`torch.nn.utils.clip_grad_norm_(model.parameters(), limit)`, which does so for sharded parameters.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.write.site, "scaled here"),
-                *analysis.user_frames(found.read.site, "number computed here"),
-                *analysis.user_frames(found.step.site, "step() called here"),
-            ]
+        analysis.places(
+            (found.write, "scaled here"), (found.read, "number computed here"), (found.step, "step() called here")
         ),
         tuple(names),
         ops=(found.write.index, found.step.op),

@@ -8,7 +8,7 @@ from autograd_inspector.advice.replicas import called_at, names_in_order, steps_
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.causes import Unreduced, unreduced
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import (
     Communicated,
     ModelSharded,
@@ -65,12 +65,10 @@ def _around(analysis: Analysis, found: Unreduced) -> Problem:
         "the reduction for the next backward pass, so the replicas diverge",
         "Call the wrapper: `model(x)` instead of `model.module(x)`. If a method of the model computes the loss, call "
         "that method in the model's forward.",
-        dedupe_locations(
-            [
-                *called_at(analysis, found, f"called without {kind} here"),
-                *steps_here(analysis, found),
-                *analysis.user_frames(made, "wrapped here"),
-            ]
+        (
+            *called_at(analysis, found, f"called without {kind} here"),
+            *steps_here(analysis, found),
+            *analysis.user_frames(made, "wrapped here"),
         ),
         tuple(names),
         ops=(found.first.step.op,),
@@ -93,13 +91,7 @@ def _unsynced(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Prob
         "reduces the accumulated gradients."
         if off is not None
         else "Set require_backward_grad_sync to True before the forward of the last micro-batch of each step.",
-        dedupe_locations(
-            [
-                *switched,
-                *analysis.user_frames(call.site, "forward called here"),
-                *steps_here(analysis, found),
-            ]
-        ),
+        (*switched, *analysis.user_frames(call.site, "forward called here"), *steps_here(analysis, found)),
         tuple(names),
         ops=(found.first.step.op,),
     )
@@ -112,7 +104,7 @@ def _spent(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem
         f"{start}: one forward of {call.type} prepares one reduction, which the first backward() used. Gradients "
         "from a second backward() are not reduced, so the replicas diverge",
         "Sum the losses and call backward() once, or call the wrapper again for the second loss.",
-        dedupe_locations([*steps_here(analysis, found), *analysis.user_frames(call.site, "forward called here")]),
+        (*steps_here(analysis, found), *analysis.user_frames(call.site, "forward called here")),
         tuple(names),
         ops=(found.first.step.op,),
     )
@@ -127,12 +119,7 @@ def _misplaced(analysis: Analysis, found: Unreduced, exchange: Communicated) -> 
         "error",
         f"{start}: {call} is called on {agree(names, 'it', 'them')} {where}, so the replicas diverge",
         f"Call {call} between backward() and step().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(exchange.site, f"{call} called here, {where}"),
-                *steps_here(analysis, found),
-            ]
-        ),
+        (*analysis.user_frames(exchange.site, f"{call} called here, {where}"), *steps_here(analysis, found)),
         tuple(names),
         ops=(found.first.step.op, exchange.at),
     )
@@ -166,17 +153,13 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
         "warning",
         f"{start}: {why}, so the ranks continue with different values of {agree(names, 'it', 'them')}",
         fix,
-        dedupe_locations(
-            [
-                *(
-                    place
-                    for event in (calls[:1] if by_hand else ())
-                    for place in analysis.user_frames(event.site, f"{event.name} called on the others here")
-                ),
-                *called_at(analysis, found, "used here"),
-                *steps_here(analysis, found),
-                *(analysis.user_frames(sharder.site, "sharded here") if sharder is not None else ()),
-            ]
+        (
+            *analysis.places(
+                *((event, f"{event.name} called on the others here") for event in (calls[:1] if by_hand else ()))
+            ),
+            *called_at(analysis, found, "used here"),
+            *steps_here(analysis, found),
+            *analysis.places((sharder, "sharded here")),
         ),
         tuple(names),
         ops=(found.first.step.op,),
@@ -198,12 +181,7 @@ def _dropped(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Pr
         f"{start}: {exchange.name} {what}, and its result is never written to `.grad`, so the replicas diverge",
         "Copy the result into the gradients before step(): `p.grad.copy_(result)`. Or reduce `p.grad` itself: "
         "`dist.all_reduce(p.grad)`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(exchange.site, f"{exchange.name} called here"),
-                *steps_here(analysis, found),
-            ]
-        ),
+        (*analysis.user_frames(exchange.site, f"{exchange.name} called here"), *steps_here(analysis, found)),
         tuple(names),
         ops=(found.first.step.op, exchange.at),
     )
@@ -217,11 +195,9 @@ def _loss(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Probl
         "its gradient, so the replicas diverge",
         f"Call {exchange.name} on the gradients, between backward() and step(), and on a `loss.detach().clone()` for "
         "logging. Or wrap the model in DistributedDataParallel.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(exchange.site, f"{exchange.name} of the loss called here"),
-                *steps_here(analysis, found),
-            ]
+        (
+            *analysis.user_frames(exchange.site, f"{exchange.name} of the loss called here"),
+            *steps_here(analysis, found),
         ),
         tuple(names),
         ops=(found.first.step.op, exchange.at),
@@ -244,13 +220,11 @@ def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
         f"{start}: {why}, {but}",
         "Wrap the model: `DistributedDataParallel(model)`, and call the wrapper. Or call all_reduce on the gradients "
         "between backward() and step().",
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.first.step.site, "step() called here"),
-                *steps_here(analysis, found),
-                *called_at(analysis, found, "used here"),
-                *(analysis.user_frames(shown.site, what) if shown is not None else ()),
-            ]
+        (
+            *analysis.places((found.first.step, "step() called here")),
+            *steps_here(analysis, found),
+            *called_at(analysis, found, "used here"),
+            *analysis.places((shown, what)),
         ),
         tuple(names),
         ops=(found.first.step.op,),

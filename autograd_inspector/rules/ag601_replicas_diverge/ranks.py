@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
@@ -46,7 +46,7 @@ def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             "removes that difference",
             "Set the same seed on every rank before creating the model, or broadcast the weights of one rank: "
             "`for t in model.state_dict().values(): dist.broadcast(t, src=0)`.",
-            dedupe_locations(ranks[others[0]].weights_place),
+            tuple(ranks[others[0]].weights_place),
             tuple(names),
         ),
         others,
@@ -71,7 +71,7 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"{api} gives {ranks_text(having)} different weights than {ranks_text(lacking)}: {summarize_names(names)} "
                 f"{agree(names, 'is', 'are')} already replicated, and no broadcast follows",
                 "Load on every rank, or before wrapping the model: the wrapper broadcasts the weights of rank 0.",
-                dedupe_locations(places),
+                tuple(places),
                 names,
             ),
             having,
@@ -110,7 +110,7 @@ def _gradients_edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             "replicas diverge",
             "Change the gradients on every rank, under a condition that is the same on all of them: after the reduction each "
             "rank has the same gradients, and the same norm.",
-            dedupe_locations(place for _, places in uneven for place in places),
+            tuple(place for _, places in uneven for place in places),
             names,
         ),
         most,
@@ -133,7 +133,7 @@ def _teachers(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                     f"{agree(lacking, 'computes', 'compute')} with {agree(names, 'it', 'them')} too: the ranks train towards "
                     "different targets",
                     "Update the copy on every rank, or broadcast it after the update.",
-                    dedupe_locations(done.places),
+                    tuple(done.places),
                     names,
                 ),
                 having,
@@ -161,7 +161,7 @@ def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"`{api}` changes {summarize_names(names)} on {ranks_text(tuple(by_rank))}, but {ranks_text(lacking)} "
                 f"{agree(lacking, 'does', 'do')} not: the replicas diverge",
                 "Change the weights on every rank, or broadcast them after the change.",
-                dedupe_locations(places),
+                tuple(places),
                 names,
             ),
             tuple(by_rank),

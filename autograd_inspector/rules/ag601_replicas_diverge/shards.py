@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ShardSyncSet
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -38,12 +37,8 @@ def _problem(analysis: Analysis, off: ShardSyncSet, tensors: list[int], run: int
         "unsharded parameters",
         "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
         "reduces the accumulated gradients.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(off.site, "reduction switched off here"),
-                *analysis.user_frames(run, "backward() called here"),
-                *analysis.user_frames(step, "step() called here"),
-            ]
+        analysis.places(
+            (off, "reduction switched off here"), (run, "backward() called here"), (step, "step() called here")
         ),
         tuple(names),
         ops=(op,),

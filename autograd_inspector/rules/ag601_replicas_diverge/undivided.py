@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
 from autograd_inspector.analysis.ranks.reductions import Reached
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import summarize_names
 
@@ -20,7 +20,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
         events = [
             event
             for event in analysis.reductions.exchanges.within(reached.run.start, reached.step.updates_from)
-            if event.op == "sum" and event.name in {"all_reduce", "reduce_scatter", "reduce_scatter_tensor"}
+            if event.op == "sum" and is_a(event.name, OpKind.REDUCES_RANKS)
         ]
         summed = [t for t in reached.reduced if t not in analysis.reductions.wrapper_of]
         given = {t for event in events for t in event.tensors}
@@ -37,12 +37,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
             f"them by the number of ranks: the loss on each rank is a mean, so the step is {event.world} times "
             "as large as in a single process",
             "Divide by the number of ranks afterwards: `p.grad /= dist.get_world_size()`, or divide the loss.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(event.site, f"{event.name} called here"),
-                    *analysis.user_frames(reached.step.site, "step() called here"),
-                ]
-            ),
+            analysis.places((event, f"{event.name} called here"), (reached.step, "step() called here")),
             tuple(names),
             ops=(event.at, reached.step.op),
         )

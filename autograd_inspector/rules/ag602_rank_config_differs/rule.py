@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
 from autograd_inspector.model.wording import summarize_names
@@ -67,7 +67,7 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
                 f"ranks update {summarize_names(names)} with different settings, {difference}: the same gradient gives "
                 "different steps, and the replicas diverge",
                 _fix(difference),
-                dedupe_locations(_places(ranks, difference, having)),
+                tuple(_places(ranks, difference, having)),
                 (difference.what, *names),
             ),
             having,
@@ -89,7 +89,7 @@ def _state_loaded(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, t
             f"{summarize_names(names)} have different state, the same gradient gives different steps, and the replicas diverge",
             "Load the optimizer state on every rank: read the file on all of them, or broadcast what one rank reads "
             "(`dist.broadcast_object_list`).",
-            dedupe_locations(place for done in loads for place in done.places),
+            tuple(place for done in loads for place in done.places),
             ("state", *names),
         ),
         having,
@@ -117,7 +117,7 @@ def _precision(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tupl
             f"ranks compute with {summarize_names(names)} in different precision, {Difference('autocast', tuple(values.items()))}: "
             "their gradients have different rounding errors, and are averaged all the same",
             "Use the same autocast on every rank.",
-            dedupe_locations(place for done in ranks[having[0]].autocast for place in done.places),
+            tuple(place for done in ranks[having[0]].autocast for place in done.places),
             (*dict.fromkeys(names),),
         ),
         having,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import counted
@@ -51,16 +51,14 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             f"{counts}; {waits}{_whereabouts(ranks, behind)}{_parting(common)}",
             "Make the same calls in the same order on every rank: the same number of batches (`drop_last=True`, a "
             "DistributedSampler), and no collective inside a condition that depends on the rank or its data.",
-            dedupe_locations(
-                [
-                    *(place for done in shown for place in done.places),
-                    *(place for done in stood for place in done.places),
-                    *(place for done in differing for place in done.places),
-                    *(place for done in ends for place in done.places),
-                    *(common.places if common is not None else ()),
-                ]
+            (
+                *(place for done in shown for place in done.places),
+                *(place for done in stood for place in done.places),
+                *(place for done in differing for place in done.places),
+                *(place for done in ends for place in done.places),
+                *(common.places if common is not None else ()),
             ),
-            tuple(dict.fromkeys(done.api for done in shown)),
+            tuple(done.api for done in shown),
         ),
         ahead,
     )
@@ -124,8 +122,8 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"{rank}. Values of different tensors are combined",
                 "Make the same calls in the same order on every rank: loop over a sorted list, not over a set or in order "
                 "of arrival.",
-                dedupe_locations(places),
-                tuple(dict.fromkeys([*carries.split(), *carried.split()])),
+                tuple(places),
+                (*carries.split(), *carried.split()),
             ),
             (rank,),
         )
@@ -153,7 +151,7 @@ def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 "take part",
                 "Give every rank the same number of batches: use a DistributedSampler, or drop_last=True. If the numbers "
                 f"cannot be equal, train inside `with model.join():` of {kind}.",
-                dedupe_locations(place for rank in (*ahead, *behind) for place in done[rank].places),
+                tuple(place for rank in (*ahead, *behind) for place in done[rank].places),
                 (kind,),
             ),
             ahead,
@@ -181,9 +179,7 @@ def _backwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"reduces gradients with all ranks, so {ranks_text(ahead)} waits",
                 "Call backward() on every rank for each forward: decide together whether a batch is left out (all_reduce a flag), or "
                 "multiply its loss by 0.",
-                dedupe_locations(
-                    place for each in (*(done[rank] for rank in ahead), *forwards) for place in each.places
-                ),
+                tuple(place for each in (*(done[rank] for rank in ahead), *forwards) for place in each.places),
                 (done[ahead[0]].api, "backward"),
             ),
             ahead,
@@ -207,8 +203,8 @@ def _waits(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             f"ranks wait for each other: {told}{over}",
             "Pair the calls: when one rank calls recv, the other calls send. Two ranks that exchange tensors use "
             "`dist.batch_isend_irecv`, or one sends first and the other receives first.",
-            dedupe_locations(place for done in waiting.values() for place in done.places),
-            tuple(dict.fromkeys(done.api for done in waiting.values())),
+            tuple(place for done in waiting.values() for place in done.places),
+            tuple(done.api for done in waiting.values()),
         ),
         tuple(waiting),
     )
@@ -236,7 +232,7 @@ def _moments(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"{counted(first[at], 'call')} with the others, rank {other} {clocks[other][at]}. One of them left a step out that "
                 "the other made, so the replicas diverge",
                 "Take the same decision on every rank whether step() is called: after the reduction, or by a flag that the ranks reduce.",
-                dedupe_locations(place for rank in (here, other) for place in done[rank].places),
+                tuple(place for rank in (here, other) for place in done[rank].places),
                 (done[here].api, "step", *done[here].names),
             ),
             (other,),
@@ -268,7 +264,7 @@ def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"{counted(min(each.times for each in done.values()), 'time')} on {ranks_text(behind)}. The replicas get the "
                 "same gradients but diverge",
                 "Call step() on every rank: only logging and checkpointing belong under `if rank == 0`.",
-                dedupe_locations(place for rank in (*ahead, *behind) for place in done[rank].places),
+                tuple(place for rank in (*ahead, *behind) for place in done[rank].places),
                 (kind, *names),
             ),
             behind,

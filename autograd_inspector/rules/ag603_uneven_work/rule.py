@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ReplicasWrapped, WrapperCalled
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
@@ -77,13 +76,7 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
             f"reduced, ranks that did reach {agree(names, 'it', 'them')} wait, and the next forward raises.{static}",
             f"Use all parameters in each forward, or let {wrapper.type} detect the unused ones: "
             f"`find_unused_parameters=True`{' instead of static_graph=True' if wrapper.static else ''}.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(call.site, "forward called here"),
-                    *analysis.user_frames(run.site, "backward() called here"),
-                    *analysis.user_frames(wrapper.site, "wrapped here"),
-                ]
-            ),
+            analysis.places((call, "forward called here"), (run, "backward() called here"), (wrapper, "wrapped here")),
             tuple(names),
         )
         return
@@ -107,12 +100,7 @@ def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:
             "layer runs in several checkpoints with use_reentrant=True, or in several forwards before one backward",
             "Pass use_reentrant=False to checkpoint(). If the same layers run in each step, static_graph=True of "
             f"{wrapper.type} allows both cases.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(run.site, "raised here"),
-                    *analysis.user_frames(before[-1].site, "forward called here"),
-                ]
-            ),
+            analysis.places((run, "raised here"), (before[-1], "forward called here")),
             tuple(names),
         )
         return

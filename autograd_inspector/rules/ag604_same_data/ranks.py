@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import counted
@@ -29,7 +28,7 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[
                 f"bitwise equal, so {counted(len(having), 'rank')} do the work of one",
                 "Give each rank a different part: use a DistributedSampler, or `dataset[rank::world_size]`. If batches are "
                 "sampled at random, use a different seed on each rank: `torch.manual_seed(seed + rank)`.",
-                dedupe_locations(ranks[having[0]].data_place),
+                tuple(ranks[having[0]].data_place),
                 (),
             ),
             tuple(having),

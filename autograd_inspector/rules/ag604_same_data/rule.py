@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
@@ -64,12 +63,7 @@ def _unused(analysis: Analysis) -> Iterator[Problem]:
             f"the DataLoader reads the whole dataset on this rank: a DistributedSampler was created for it, for {event.parts} "
             "ranks, but the DataLoader did not get it",
             "Pass it to the loader, without shuffle: `DataLoader(dataset, sampler=sampler)`.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(event.site, "iterated here"),
-                    *analysis.user_frames(event.made, "sampler created here"),
-                ]
-            ),
+            analysis.places((event, "iterated here"), (event.made, "sampler created here")),
             ("DistributedSampler", "DataLoader"),
         )
         return
@@ -84,12 +78,7 @@ def _another_part(analysis: Analysis, events: list[SamplerIterated]) -> Iterator
         f"rank {capture.rank} reads part {first.shard} of {first.parts} of the data, which is the part of rank "
         f"{first.shard}: DistributedSampler got rank={first.shard}",
         "Omit num_replicas and rank: DistributedSampler reads them from the process group. Or pass `rank=dist.get_rank()`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.made, "sampler created here"),
-                *analysis.user_frames(first.site, "iterated here"),
-            ]
-        ),
+        analysis.places((first.made, "sampler created here"), (first, "iterated here")),
         ("DistributedSampler", "rank"),
     )
 
@@ -105,12 +94,7 @@ def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[P
         f"DistributedSampler returned the same order {last.again + 1} times: its epoch stays {last.epoch}, and it shuffles "
         "by its seed and its epoch",
         "Call `sampler.set_epoch(epoch)` at the start of each epoch, before iterating over the loader.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(last.site, "iterated again here"),
-                *analysis.user_frames(last.made, "sampler created here"),
-            ]
-        ),
+        analysis.places((last, "iterated again here"), (last.made, "sampler created here")),
         ("set_epoch",),
     )
 

@@ -8,7 +8,7 @@ from autograd_inspector.advice.replicas import names_in_order, steps_here
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.causes import Unreduced, unreduced
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ModuleAttached, ParameterRegistered, ParametersConverted
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -75,13 +75,10 @@ def _unhooked(analysis: Analysis, found: Unreduced) -> Problem:
         f"{_start(analysis, found, names)}: {kind} was called, but its hooks did not run. {what[0].upper()}{what[1:]}, so "
         f"{agree(names, 'it has a new AccumulateGrad node', 'they have new AccumulateGrad nodes')} without the hooks",
         f"Convert or move the model first, then wrap it: `{kind}(model.to(...))`. Create the optimizer after that.",
-        dedupe_locations(
-            [
-                *(place for cast in casts[-1:] for place in analysis.user_frames(cast.site, "converted here")),
-                *(analysis.user_frames(found.call.site, "forward called here") if found.call is not None else ()),
-                *steps_here(analysis, found),
-                *_wrapped(analysis, found),
-            ]
+        (
+            *analysis.places(*((cast, "converted here") for cast in casts[-1:]), (found.call, "forward called here")),
+            *steps_here(analysis, found),
+            *_wrapped(analysis, found),
         ),
         tuple(names),
         ops=(found.first.step.op,),
@@ -108,12 +105,10 @@ def _added(analysis: Analysis, found: Unreduced) -> Problem:
         f"{_start(analysis, found, names)}: {why}, and {kind} reduces only the parameters that required grad at wrapping time",
         f"Change the model and set requires_grad first, then wrap it in {kind}, then create the optimizer. To unfreeze "
         "layers during training, wrap the model again after unfreezing them.",
-        dedupe_locations(
-            [
-                *(place for site, role in dict.fromkeys(sites) for place in analysis.user_frames(site, role)),
-                *steps_here(analysis, found),
-                *_wrapped(analysis, found),
-            ]
+        (
+            *analysis.places(*((site, role) for site, role in dict.fromkeys(sites))),
+            *steps_here(analysis, found),
+            *_wrapped(analysis, found),
         ),
         tuple(names),
         ops=(found.first.step.op,),

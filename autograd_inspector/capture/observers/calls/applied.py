@@ -9,9 +9,9 @@ from torch.autograd import Function
 
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.custom_functions import defined_at, marked_at
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.kept_outputs import kept_outputs, set_at
-from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import node_of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of

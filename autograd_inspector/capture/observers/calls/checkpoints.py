@@ -7,7 +7,7 @@ from typing import Any
 import torch.utils.checkpoint
 from torch import Tensor
 
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import device_of, dtype_of, shape_of, span_of
 from autograd_inspector.capture.undisturbed.guard import Guard

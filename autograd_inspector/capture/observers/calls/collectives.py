@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of

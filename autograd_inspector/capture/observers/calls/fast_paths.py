@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from autograd_inspector.capture.module_tree import parameters_of
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.opaque import Opaque
-from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.tensors.attributes import needs_grad
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard

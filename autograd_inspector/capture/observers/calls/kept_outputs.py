@@ -12,7 +12,7 @@ from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.lines.bytecode import attribute_lines
 from autograd_inspector.capture.lines.callables import code_of
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 
 
 def kept_outputs(node: Any, outputs: Sequence[Tensor]) -> list[str]:

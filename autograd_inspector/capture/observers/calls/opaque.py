@@ -7,9 +7,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from autograd_inspector.capture.module_tree import buffers_of, parameters_of
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.installed import Observers
-from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, take_off
 from autograd_inspector.messages import text_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from types import FrameType
 from typing import Any
@@ -17,12 +17,13 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.observers.calls.arguments import PLAIN, gather, note_numbers
+from autograd_inspector.capture.observers.calls.below import is_below
+from autograd_inspector.capture.observers.calls.effects import apart, keeps_gradient, untracked, writes_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
 from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is_torchs, name_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.registry import Entry
-from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import (
@@ -37,7 +38,6 @@ from autograd_inspector.capture.torch_private.modes import (
     subclasses_enabled,
 )
 from autograd_inspector.capture.torch_private.tensors import base_of
-from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.mode_stack import HiddenMode
 from autograd_inspector.capture.vitals.functions import MEASURED
@@ -52,7 +52,6 @@ _inference = torch.is_inference_mode_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
-_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
 _UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
 """What torch's functions written in Python name as overriding types although they override nothing."""
 NO_WRITES: tuple[Write, ...] = ()
@@ -112,7 +111,7 @@ class Recorder(HiddenMode):
         recording = self.recording
         if not (recording.recording or recording.active()) or is_tracing():
             return
-        if not (recording.traits & BACKWARD and (below_autograd() or _is_below(_frame(2)))):
+        if not (recording.traits & BACKWARD and (below_autograd() or is_below(_frame(2)))):
             self.guard.run(self.regions.grad_mode_set)
 
     def _beside_others(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -137,7 +136,7 @@ class Recorder(HiddenMode):
     def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Handle specially or record."""
         recording = self.recording
-        if recording.traits & BACKWARD and (below_autograd() or _is_below(_frame(1))):
+        if recording.traits & BACKWARD and (below_autograd() or is_below(_frame(1))):
             return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
         special = SPECIAL.get(func)
         if special is not None:
@@ -166,7 +165,7 @@ class Recorder(HiddenMode):
                 kind = type(value)
                 if kind is Tensor or kind is Parameter:
                     inputs.append(value)
-                elif kind not in _PLAIN and gather((value,), inputs):
+                elif kind not in PLAIN and gather((value,), inputs):
                     odd = True
             if kwargs and gather(kwargs.values(), inputs):
                 odd = True
@@ -188,7 +187,7 @@ class Recorder(HiddenMode):
             try:
                 versions = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
             except RuntimeError:
-                versions, odd = _untracked(inputs, entries), True
+                versions, odd = untracked(inputs, entries), True
             mode = (_grad_enabled(), _inference())
             if mode != self.regions.mode:
                 self.regions.sync(*mode)
@@ -210,7 +209,7 @@ class Recorder(HiddenMode):
                 after = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
             except RuntimeError:
                 after = [version_of(tensor) for tensor in inputs]
-            writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
+            writes = NO_WRITES if after == versions else writes_of(inputs, entries, versions, after)
             if silent is not None:
                 writes = (*writes, *silent())
             now = len(recording.ops)
@@ -236,9 +235,9 @@ class Recorder(HiddenMode):
                     connected = connected or entry.requires_grad
                     outputs += (entry.tensor,)
             if alive and connected:
-                if not (mode[0] or writes or last > first) and _apart(numbers, outputs):
+                if not (mode[0] or writes or last > first) and apart(numbers, outputs):
                     traits |= CUT
-            elif alive and not _keeps_gradient(registry.entries, writes):
+            elif alive and not keeps_gradient(registry.entries, writes):
                 traits |= CUT
             if any_autocast():
                 traits |= AUTOCAST
@@ -266,7 +265,7 @@ class Recorder(HiddenMode):
             if recording.vitals is not None and name in MEASURED:
                 recording.activated(name, (result,) if type(result) is Tensor else result_tensors)
             if writes and (kwargs or len(args) > 1):
-                _note_numbers(recording, now, args, kwargs)
+                note_numbers(recording, now, args, kwargs)
             elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:
                 recording.scales[now] = args[-1]
             if recording.exports.numbers:
@@ -301,7 +300,7 @@ class Recorder(HiddenMode):
             recording.append(
                 name,
                 tuple(e.tensor for e in entries),
-                writes=_writes(inputs, entries, versions, after),
+                writes=writes_of(inputs, entries, versions, after),
                 traits=traits,
                 error=text,
                 versions=tuple(versions),
@@ -315,85 +314,12 @@ class Recorder(HiddenMode):
             raise
 
 
-def _untracked(inputs: list[Tensor], entries: list[Entry]) -> list[int]:
-    """The versions where torch raised for some, which are not asked again."""
-    versions = [version_of(tensor) for tensor in inputs]
-    for entry, version in zip(entries, versions, strict=True):
-        entry.untracked = entry.untracked or version < 0
-    return versions
-
-
-def _is_below(frame: FrameType | None) -> bool:
-    """Whether a ``__torch_dispatch__`` calls, or torch's own frames run the backward of a compiled region."""
-    while frame is not None:
-        code = frame.f_code
-        if code.co_name == "__torch_dispatch__" or COMPILED_BACKWARD in code.co_filename:
-            return True
-        if classify(code.co_filename) != SKIP:
-            return False
-        frame = frame.f_back
-    return False
-
-
 @lru_cache(maxsize=64)
 def _zeros(count: int) -> tuple[int, ...]:
     """The versions of inputs that were never modified, which most are: one tuple for all ops."""
     return (0,) * count
 
 
-def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
-    """Collect the tensors among arguments, also inside lists, tuples and dicts; whether some are of another class.
-
-    None of the program's code runs: it may have containers that compute what they contain.
-    """
-    odd = False
-    for value in values:
-        kind = type(value)
-        if kind is Tensor or kind is Parameter:
-            into.append(value)
-        elif kind in _PLAIN:
-            continue
-        elif issubclass(kind, Tensor):
-            into.append(value)
-            odd = True
-        elif issubclass(kind, list):
-            odd = gather(list.__iter__(value), into) or odd
-        elif issubclass(kind, tuple):
-            odd = gather(tuple.__iter__(value), into) or odd
-        elif issubclass(kind, dict):
-            odd = gather(dict.values(value), into) or odd
-    return odd
-
-
-def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]) -> tuple[Write, ...]:
-    writes = []
-    for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):
-        if now != before:
-            entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
-            writes.append(Write(entry.tensor, entry.storage, before, now))
-    return tuple(writes)
-
-
 _NUMBERS = frozenset({float, int})
 _SCALES = frozenset({"mul", "div"})
 """Of what computes an operand these tell how often it is added; more would cost every op."""
-
-
-def _note_numbers(recording: Recording, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """What an in-place op was given beside tensors: an edit can be told from the one that takes it back."""
-    named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
-    numbers = [(name, float(value)) for name, value in named if type(value) is float or type(value) is int]
-    if numbers and len(args) > 1 and (args[1] is Ellipsis or (type(args[1]) is slice and args[1] == slice(None))):
-        numbers.append(("whole", 1.0))
-    if numbers:
-        recording.number_arguments[op] = tuple(numbers)
-
-
-def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:
-    """Whether something that the op wrote requires grad now."""
-    return any(entries[write.tensor].requires_grad for write in writes)
-
-
-def _apart(inputs: list[int], outputs: tuple[int, ...]) -> bool:
-    """Whether a view was made where nothing is recorded: it says that it requires grad, and has no history."""
-    return not set(inputs).intersection(outputs)

@@ -11,7 +11,8 @@ from torch.autograd import Function
 
 from autograd_inspector.capture.compiled.plan import OUTPUT, PLACEHOLDER, Made, Plan, Step
 from autograd_inspector.capture.observers.calls.applied import ApplyProbe
-from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.calls.arguments import gather
+from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import node_of
 from autograd_inspector.model.event import NoneGradient

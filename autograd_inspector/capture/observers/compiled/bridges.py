@@ -16,7 +16,7 @@ from torch import Tensor
 from autograd_inspector.capture.compiled.plan import OUTPUT, PLACEHOLDER, Plan, Ref
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.sources import line_at
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.model.op import Trait

@@ -8,7 +8,7 @@ from typing import Any
 from torch.autograd.graph import increment_version
 
 from autograd_inspector.capture.compiled.plan import CALL, Plan
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.torch_private.modes import DispatchMode, moves_no_counter, written_arguments
 
 _FOREACH = "_foreach_"

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from autograd_inspector.capture.compiled.listener import Graph, is_graph
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
-from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.apart import apart
 from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
 from autograd_inspector.capture.observers.compiled.counters import counting

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.compiled.leaving import LEAVES, RETURNS
 from autograd_inspector.capture.compiled.plan import Ref, Step
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction

@@ -19,7 +19,7 @@ from torch.nn import Parameter
 
 from autograd_inspector.capture.compiled.plan import Made, Step
 from autograd_inspector.capture.graph_walk.regions import Edge, Inside
-from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.compiled_regions import put_inside
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.recording import Recording

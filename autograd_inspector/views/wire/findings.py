@@ -1,0 +1,29 @@
+"""A finding as the front end shows it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autograd_inspector.model.edit import Applicability
+from autograd_inspector.model.excerpt import Excerpt
+
+
+class FindingView(Struct, frozen=True, omit_defaults=True):
+    """A finding; ``nodes`` are those that it is about, the first excerpt of ``code`` has the culprit.
+
+    ``changes`` are the lines of ``patch`` without its headers.
+    """
+
+    rule: str
+    name: str
+    severity: str
+    message: str
+    fix: str = ""
+    steps: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    consequences: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
+    code: tuple[Excerpt, ...] = ()
+    changes: tuple[str, ...] = ()
+    patch: str = ""
+    applicability: Applicability = ""
