@@ -122,7 +122,8 @@ class Session:
         self.optimizers.adopt = self.recording.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
         self.modules.used = self.optimizers.modes.look
-        self.modules.given = Fingerprints(self.recording).given
+        self._prints = Fingerprints(self.recording, self.guard)
+        self.modules.given, self.optimizers.steps.prints = self._prints.given, self._prints
         if self.recording.vitals is not None:
             measure_in(self.recording, self.modules, self.recording.vitals)
         self.folding: Folding | None = None
@@ -190,7 +191,13 @@ class Session:
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard))
+        sharing = (
+            wrappers,
+            CommHooks(recording, guard),
+            Sharders(recording, guard),
+            Samplers(recording, guard),
+            self._prints,
+        )
         everywhere = (
             SeenModes(),
             calls,

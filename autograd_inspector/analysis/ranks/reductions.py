@@ -146,6 +146,18 @@ class Reductions:
         carried = self.exchanges.weights.get(self.exchanges.storage(tensor), 0)
         return carried >= max(self.exchanges.elements(tensor), 1)
 
+    @property
+    def world(self) -> int:
+        """How many ranks there are."""
+        return self._capture.world_size
+
+    @cached_property
+    def given_away(self) -> frozenset[int]:
+        """The parameters whose gradients the program's own calls sum over the ranks, whoever steps with them."""
+        summing = [event for event in self.exchanges.calls if event.op in {"sum", "avg"}]
+        given = frozenset[int]().union(*(self._given[event.nth] for event in summing))
+        return frozenset(t for t, gradients in self._gradients().items() if not given.isdisjoint(gradients))
+
     @cached_property
     def brought(self) -> frozenset[int]:
         """What a step was given a gradient of that other ranks have computed: a wrapper brought it."""

@@ -214,11 +214,19 @@ class DataMet(ProgramEvent, frozen=True):
 
 
 class WeightsMet(ProgramEvent, frozen=True):
-    """The fingerprints of a model's parameters at its first such call."""
+    """The fingerprints of what ranks may have in common: at a call of a model that learns, or around a step.
+
+    ``what``: "weights" and "buffers" at such a call, "gradients" before a step, "stepped": the weights behind it,
+    "declared": a tensor of which the program said that it is the same on all ranks. ``parts``: of a tensor that is
+    spread over ranks which part each is, and whose ("0,1: 0"), "" of any other. ``names`` are those of buffers.
+    """
 
     type: str
     tensors: tuple[int, ...]
     digests: tuple[int, ...]
+    what: str = "weights"
+    parts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def api(self) -> str:

@@ -13,6 +13,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_re
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
@@ -61,3 +62,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)
+
+
+def compare_last(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the fingerprints show, where nothing else does."""
+    yield from parted(ranks)

@@ -126,8 +126,8 @@ class Wrappers:
         wrapper = self._meet(model, -1) if recording.active() else None
         learns, own = torch.is_grad_enabled(), vars(model)
         synced = learns and own.get("require_backward_grad_sync") is not False
-        if wrapper is not None and (learns or _exchanges_buffers(own)):
-            self._calls[wrapper.number] += synced or _exchanges_buffers(own)
+        if wrapper is not None and (learns or exchanges_buffers(own)):
+            self._calls[wrapper.number] += synced or exchanges_buffers(own)
             site, kind, nth = recording.stacks.here(0), type(model).__name__, self._calls[wrapper.number]
             recording.events.append(
                 WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns)
@@ -148,7 +148,7 @@ class Wrappers:
             recording.events.append(SyncSwitchedOff(len(recording.ops), site, kind, wrapper.number))
 
 
-def _exchanges_buffers(own: dict[str, Any]) -> bool:
+def exchanges_buffers(own: dict[str, Any]) -> bool:
     """Whether each call makes the buffers those of rank 0."""
     return bool(
         own.get("forward_sync_buffers") and own.get("require_forward_param_sync") and own.get("modules_buffers")
