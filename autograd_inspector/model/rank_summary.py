@@ -48,6 +48,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     that a loss is computed with, and that backward does not reach. ``stood``: where a rank that never ended its program
     was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
     ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
+    ``drawn``: the lines that gave weights the values that they begin to learn with.
     """
 
     replica: bool = False
@@ -79,3 +80,4 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     lane: tuple[tuple[str, int], ...] = ()
     moment_lines: tuple[Done, ...] = ()
     moments: tuple[Moment, ...] = ()
+    drawn: tuple[Done, ...] = ()

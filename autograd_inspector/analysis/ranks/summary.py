@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
@@ -107,6 +108,7 @@ class _Summary:
             self._stood(),
             lane_of(capture, reductions),
             *moments_of(capture, reductions, self.places, self.names),
+            tuple(drawn(capture, reductions, weights, self.places, self.names)),
         )
 
     def _apart(self) -> tuple[Location, ...]:

@@ -60,7 +60,7 @@ def _problem(
             "Set the same seed on every rank before creating the model, or broadcast the weights of one rank."
             if begun
             else "Change weights on every rank, or broadcast them after the change.",
-            () if begun else _lines(ranks, lambda summary: summary.edits),
+            _lines(ranks, lambda summary: summary.drawn if begun else summary.edits),
         ),
         "gradients": (
             f"step {step} uses different {agree(names, 'gradient', 'gradients')} of {whose} on different ranks "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -46,11 +46,19 @@ def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             "removes that difference",
             "Set the same seed on every rank before creating the model, or broadcast the weights of one rank: "
             "`for t in model.state_dict().values(): dist.broadcast(t, src=0)`.",
-            dedupe_locations(ranks[others[0]].weights_place),
+            dedupe_locations([*first_written(ranks[others[0]], names), *ranks[others[0]].weights_place]),
             tuple(names),
         ),
         others,
     )
+
+
+def first_written(summary: RankSummary, names: Iterable[str]) -> Iterator[Location]:
+    """The lines that gave some weights their first values."""
+    wanted = set(names)
+    for done in summary.drawn:
+        if not wanted.isdisjoint(done.names):
+            yield from done.places
 
 
 def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -23,6 +23,7 @@ from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import DataMet, WeightsMet
 
 What = Literal["weights", "buffers", "gradients", "stepped", "declared"]
+_TENSOR = "torch.distributed.tensor"
 _MOST = 64
 """Batches, calls and steps that are looked at."""
 _NUMBERS = 65_536
@@ -41,9 +42,11 @@ class Fingerprints:
 
     def install(self, into: Installation) -> None:
         """Observe which tensors the program declares to be the same on several ranks."""
-        module = sys.modules.get("torch.distributed.tensor")
-        if module is not None and self._recording.values is not None:
-            observed(into, module.DTensor, "from_local", before=self._declared, guard=self._guard)
+        if self._recording.values is not None:
+            into.when_loaded(_TENSOR, lambda: self._guard.run(self._observe, into))
+
+    def _observe(self, into: Installation) -> None:
+        observed(into, sys.modules[_TENSOR].DTensor, "from_local", before=self._declared, guard=self._guard)
 
     def given(self, _root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
         """The outermost call of a model begins."""

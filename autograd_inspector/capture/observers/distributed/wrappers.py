@@ -21,7 +21,13 @@ from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
-from autograd_inspector.model.program_events import ReductionHooked, ReplicasWrapped, SyncSwitchedOff, WrapperCalled
+from autograd_inspector.model.program_events import (
+    ReductionHooked,
+    ReplicasWrapped,
+    SyncSwitchedOff,
+    WrappedAlone,
+    WrapperCalled,
+)
 
 _CONSTRUCTOR = inspect.signature(DistributedDataParallel.__init__)
 
@@ -45,6 +51,8 @@ class Wrappers:
         """By Python's id."""
         self._count = 0
         self._calls: Counter[int] = Counter()
+        self._lonely: set[int] = set()
+        """Python's ids of those that have no other rank."""
 
     def install(self, into: Installation) -> None:
         """Meet those that are there, and observe those that come."""
@@ -89,6 +97,7 @@ class Wrappers:
         recording = self._recording
         world = dist.get_world_size(own["process_group"])
         if world <= 1:
+            self._alone(model, site)
             return None
         # Of what did not require grad when it was made it reduces nothing; of one made earlier that is not known.
         reduced = [parameter for parameter in reduced_parameters(model) if needs_grad(parameter)]
@@ -120,6 +129,15 @@ class Wrappers:
         if hooked(model):
             recording.events.append(ReductionHooked(at, -1, type(model).__name__, wrapper.number))
         return wrapper
+
+    def _alone(self, model: Any, site: int) -> None:
+        """It reduces over this rank alone."""
+        recording = self._recording
+        if dist.get_world_size() > 1 and id(model) not in self._lonely:
+            self._lonely.add(id(model))
+            tensors = tuple(recording.id_of(p) for p in reduced_parameters(model) if needs_grad(p))
+            at = len(recording.ops) if site >= 0 else 0
+            recording.events.append(WrappedAlone(at, site, type(model).__name__, tensors))
 
     def _called(self, model: Any, _args: Any, _kwargs: Any) -> None:
         recording = self._recording
