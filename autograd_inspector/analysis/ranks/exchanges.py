@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from math import prod
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import Communicated
@@ -65,7 +66,8 @@ class Exchanges:
         """Whether values go through an op to an exchange: not those of a model's forward, nor of a step."""
         if op.index in self._tensors:
             return of is None or op.index in of
-        return op.call < 0 and not op.has(Trait.STEP) and op.last_seq <= op.first_seq
+        values = not is_a(op.name, OpKind.TAKES_SHAPE_ONLY)
+        return values and op.call < 0 and not op.has(Trait.STEP) and op.last_seq <= op.first_seq
 
     def _flow(
         self,

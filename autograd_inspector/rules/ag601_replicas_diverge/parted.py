@@ -8,7 +8,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.rank_summary import Done, Moment, RankSummary
 from autograd_inspector.model.ranks import ranks_text
-from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.model.wording import agree, counted, summarize_names
 
 Across = tuple[Problem, tuple[int, ...]]
 _Read = Callable[[RankSummary], Iterable[Done]]
@@ -55,7 +55,7 @@ def _problem(
         "weights": (
             f"replicas have different weights when training starts: {whose} {agree(names, 'differs', 'differ')} {between}"
             if begun
-            else f"{whose} {agree(names, 'differs', 'differ')} {between} after {step} equal steps: something else than step() "
+            else f"{whose} {agree(names, 'differs', 'differ')} {between} after {counted(step, 'equal step')}: something else than step() "
             "changes the weights, and not alike on all ranks",
             "Set the same seed on every rank before creating the model, or broadcast the weights of one rank."
             if begun
