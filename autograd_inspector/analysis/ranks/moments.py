@@ -91,6 +91,10 @@ def _feeding(capture: Capture) -> frozenset[int]:
     needed: set[int] = set()
     for op in reversed(capture.ops):
         written = {write.storage for write in op.writes} - {-1}
-        if op.last_seq > op.first_seq or not needed.isdisjoint(op.outputs) or any(w.tensor in needed for w in op.writes):
+        if (
+            op.last_seq > op.first_seq
+            or not needed.isdisjoint(op.outputs)
+            or any(w.tensor in needed for w in op.writes)
+        ):
             needed.update(t for t in op.inputs if capture.tensors[t].storage not in written)
     return frozenset(needed)

@@ -25,7 +25,7 @@ def summed_again(capture: Capture, reductions: Reductions) -> Iterator[SummedAga
     """The first step of each kind; nothing where something scales the gradients: a mean of means is the mean."""
     hooked = {event.wrapper for event in capture.events_of(ReductionHooked)}
     sums = {event.nth: event for event in reductions.exchanges.calls if event.op == "sum" and not event.inside}
-    met: set[bool] = set()
+    told_of_wrapper = told_of_sums = False
     for reached in reductions.reached if sums else ():
         by_wrapper: list[tuple[int, Communicated]] = []
         twice: list[tuple[int, Communicated, Communicated]] = []
@@ -43,11 +43,11 @@ def summed_again(capture: Capture, reductions: Reductions) -> Iterator[SummedAga
             early = [event for event in events if event.nth in sums and since <= event.at < reached.run.start]
             if wrapper is None and early and not _written(capture, reductions, tensor, early[-1].at, reached.run.start):
                 twice.append((tensor, late[0], early[-1]))
-        if by_wrapper and True not in met:
-            met.add(True)
+        if by_wrapper and not told_of_wrapper:
+            told_of_wrapper = True
             yield SummedAgain(by_wrapper[0][1], reached, tuple(tensor for tensor, _ in by_wrapper))
-        if twice and False not in met:
-            met.add(False)
+        if twice and not told_of_sums:
+            told_of_sums = True
             yield SummedAgain(twice[0][1], reached, tuple(tensor for tensor, *_ in twice), twice[0][2])
 
 

@@ -28,7 +28,10 @@ def parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         others = _differing(here)
         if others:
             names = tuple(dict.fromkeys(key.partition("|")[2] for keys in others.values() for key in keys))
-            yield _problem(ranks, kinds, tuple(filter(None, names)), tuple(others), lines[next(iter(others))]), (*others,)
+            yield (
+                _problem(ranks, kinds, tuple(filter(None, names)), tuple(others), lines[next(iter(others))]),
+                (*others,),
+            )
             return
 
 
@@ -55,8 +58,8 @@ def _problem(
         "weights": (
             f"replicas have different weights when training starts: {whose} {agree(names, 'differs', 'differ')} {between}"
             if begun
-            else f"{whose} {agree(names, 'differs', 'differ')} {between} after {counted(step, 'equal step')}: something else than step() "
-            "changes the weights, and not alike on all ranks",
+            else f"{whose} {agree(names, 'differs', 'differ')} {between} after {counted(step, 'equal step')}: something other than step() "
+            "changes the weights, and in different ways",
             "Set the same seed on every rank before creating the model, or broadcast the weights of one rank."
             if begun
             else "Change weights on every rank, or broadcast them after the change.",

@@ -70,6 +70,8 @@ def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> It
     yield from compared(ranks)
 
 
-def compare_last(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def compare_last(
+    ranks: Mapping[int, RankSummary], _placement: RankedPlacement
+) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the fingerprints show, where nothing else does."""
     yield from parted(ranks)

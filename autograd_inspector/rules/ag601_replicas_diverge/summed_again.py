@@ -22,7 +22,9 @@ def summed_again(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, found: SummedAgain) -> Problem:
     names = names_of(analysis, found.tensors)
     call, world = found.call.name, found.call.world
-    subject = f"{call} sums {agree(names, 'the gradient', 'the gradients')} of {summarize_names(names)} over {world} ranks"
+    subject = (
+        f"{call} sums {agree(names, 'the gradient', 'the gradients')} of {summarize_names(names)} over {world} ranks"
+    )
     earlier: tuple[Location, ...] = ()
     if found.earlier is not None:
         earlier = analysis.user_frames(found.earlier.site, f"{found.earlier.name} called here")

@@ -31,7 +31,7 @@ _NUMBERS = 65_536
 
 
 class Fingerprints:
-    """Notes what a model is given when it is called to learn, what it consists of then, and what its steps work with."""
+    """Notes what a model is given when it is called to learn, what it has then, and what steps work with."""
 
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
@@ -76,7 +76,7 @@ class Fingerprints:
             self._meet("stepped", kind, site, ((p, p, "") for p in parameters))
 
     def _declared(self, local: Any, args: Any, kwargs: Any) -> None:
-        """A tensor becomes part of a distributed one; where it is replicated, nothing makes it the same on all ranks."""
+        """A tensor becomes part of a distributed one. Where it is replicated, nothing makes it so."""
         mesh = kwargs.get("device_mesh", args[1] if len(args) > 1 else None)
         placements = kwargs.get("placements", args[2] if len(args) > 2 else None)  # noqa: PLR2004 - the third argument
         if not self._reads() or mesh is None or not placements or not isinstance(local, Tensor):

@@ -17,7 +17,6 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
 
-
 _ACCELERATE = "accelerate.data_loader"
 
 
@@ -83,8 +82,10 @@ class Samplers:
         if recording.active() and isinstance(parts, int) and isinstance(shard, int):
             met = self._meet(sampler, -1)
             site, kind = recording.stacks.here(0), type(sampler).__name__
-            event = SamplerIterated(len(recording.ops), site, met.number, -1, False, shard, parts, met.made, type=kind)
-            recording.events.append(event)
+            at, number, made = len(recording.ops), met.number, met.made
+            recording.events.append(
+                SamplerIterated(at, site, number, -1, shuffle=False, shard=shard, parts=parts, made=made, type=kind)
+            )
 
     def _iterated(self, sampler: Any, _args: Any, _kwargs: Any) -> None:
         recording, own = self._recording, vars(sampler)

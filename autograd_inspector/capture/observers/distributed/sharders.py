@@ -18,7 +18,6 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.program_events import ModelSharded, ShardSyncSet
 
-
 _FSDP = "torch.distributed.fsdp"
 
 
