@@ -74,8 +74,7 @@ def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
         "warning",
         f"{found.optimizer.type} moved {summarize_names(names)} before, but none of its last {len(found.steps)} steps does, "
         f"although {agree(names, 'it has a gradient', 'they have gradients')} and the lr is not 0",
-        "Find what the step() of this optimizer decides once and keeps: a list of parameters, a flag, or code that was "
-        "compiled while gradients were None. It has to look at the gradients in each step.",
+        "Make step() look at the gradients in each call. Something decides once which parameters it moves, and keeps that.",
         dedupe_locations(
             [
                 *analysis.user_frames(found.steps[0].site, "step() called here, changes nothing from now on"),
