@@ -122,7 +122,7 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
     placement = placement_of_ranks(placements)
     summaries = {rank: part.summary for rank, part in parts.items() if part is not None}
-    across, failed = findings_across(summaries, placement)
+    across, failed = findings_across(summaries, placement, findings.values())
     own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
     ordered = sorted((*across, *own), key=lambda each: SEVERITIES.index(each.finding.severity))
     vitals = merged_vitals({rank: part.vitals for rank, part in parts.items() if part is not None})

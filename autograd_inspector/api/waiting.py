@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 
 from autograd_inspector.api.report import report_of
@@ -15,9 +14,6 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import StoodStill
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.whole import write_whole
-
-_PARALLEL = ("torch.distributed._functional_collectives", "torch.distributed.fsdp")
-"""What programs of several ranks may import later, when the capture has begun already."""
 
 
 @contextmanager
@@ -33,13 +29,6 @@ def standing_still(after: float, path: str) -> Iterator[None]:
         yield
     finally:
         waiting.end()
-
-
-def load_parallel() -> None:
-    """Import what observers put their probes into, before the program does."""
-    for name in _PARALLEL:
-        with suppress(ImportError):
-            import_module(name)
 
 
 def _told(capture: Capture | None, path: str) -> None:

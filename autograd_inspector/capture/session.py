@@ -100,7 +100,8 @@ class Session:
         self.optimizers.adopt = self.recording.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
         self.modules.used = self.optimizers.modes.look
-        self.modules.given = Fingerprints(self.recording).given
+        self._prints = Fingerprints(self.recording, self.guard)
+        self.modules.given, self.optimizers.steps.prints = self._prints.given, self._prints
         if self.recording.vitals is not None:
             measure_in(self.recording, self.modules, self.recording.vitals)
         self.folding: Folding | None = None
@@ -169,6 +170,7 @@ class Session:
             regions,
             self.modules,
             self.optimizers,
+            self._prints,
             self.installation,
             eager=self._eager,
         )

@@ -21,6 +21,16 @@ class Done(Struct, frozen=True, omit_defaults=True):
     last: bool = False
 
 
+class Moment(Struct, frozen=True, omit_defaults=True):
+    """What a rank had at a line: ``ranks|name`` -> fingerprint, ``ranks`` empty for what all ranks have.
+
+    ``line``: its place in ``RankSummary.moment_lines``, whose ``api`` says what was looked at.
+    """
+
+    line: int
+    digests: dict[str, int]
+
+
 class RankSummary(Struct, frozen=True, omit_defaults=True):
     """The work of one rank.
 
@@ -37,6 +47,8 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``teachers``: lines that compute new values of weights that nothing reduces; ``read``: the names of such weights
     that a loss is computed with, and that backward does not reach. ``stood``: where a rank that never ended its program
     was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
+    ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
+    ``drawn``: the lines that gave weights the values that they begin to learn with.
     """
 
     replica: bool = False
@@ -66,3 +78,6 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     read: tuple[str, ...] = ()
     stood: Done | None = None
     lane: tuple[tuple[str, int], ...] = ()
+    moment_lines: tuple[Done, ...] = ()
+    moments: tuple[Moment, ...] = ()
+    drawn: tuple[Done, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.interrupts import is_interrupt
@@ -45,14 +45,18 @@ def findings_of(
 
 
 def findings_across(
-    ranks: Mapping[int, RankSummary], placement: RankedPlacement
+    ranks: Mapping[int, RankSummary], placement: RankedPlacement, own: Iterable[Finding] = ()
 ) -> tuple[tuple[RankedFinding, ...], tuple[str, ...]]:
-    """(what only the comparison of ranks shows, notes about rules that failed)."""
+    """(what only the comparison of ranks shows, notes about rules that failed); ``own``: what single ranks found."""
     findings: list[RankedFinding] = []
     notes: list[str] = []
-    for code in sorted(CATALOGUE) if len(ranks) > 1 else ():
+    comparing = [code for code in sorted(CATALOGUE) if CATALOGUE[code].compare is not None and len(ranks) > 1]
+    told = any(finding.rule in comparing and finding.severity != "info" for finding in own)
+    for code, last in [*((code, False) for code in comparing), *((code, True) for code in comparing)]:
+        if last and (told or findings):
+            break
         try:
-            findings += CATALOGUE[code].across(ranks, placement)
+            findings += CATALOGUE[code].across(ranks, placement, last=last)
         except Exception as failure:
             if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise

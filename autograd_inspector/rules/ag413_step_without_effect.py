@@ -9,9 +9,11 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.idle_schedulers import LeftBehind, left_behind
 from autograd_inspector.analysis.optimizers.idle_steps import (
     AtZero,
+    NoLongerMoved,
     RoundedAway,
     at_zero,
     dropped_updates,
+    no_longer_moved,
     rounded_away,
 )
 from autograd_inspector.analysis.optimizers.names import variable
@@ -62,6 +64,24 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _rounded_away(analysis, rounded)
     for behind in left_behind(analysis):
         yield _left_behind(analysis, behind)
+    for stopped in no_longer_moved(analysis):
+        yield _no_longer_moved(analysis, stopped)
+
+
+def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
+    names = names_of(analysis, found.tensors)
+    return Problem(
+        "warning",
+        f"{found.optimizer.type} moved {summarize_names(names)} before, but none of its last {len(found.steps)} steps does, "
+        f"although {agree(names, 'it has a gradient', 'they have gradients')} and the lr is not 0",
+        "Make step() look at the gradients in each call. Something decides once which parameters it moves, and keeps that.",
+        analysis.places(
+            (found.steps[0], "step() called here, changes nothing from now on"),
+            (found.optimizer, "optimizer created here"),
+        ),
+        (found.optimizer.type, *names),
+        ops=(found.steps[0].op,),
+    )
 
 
 def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:

@@ -34,6 +34,8 @@ class Rule(Struct, frozen=True):
     check: Check
     compare: Compare | None = None
     """What only several ranks' summaries show together."""
+    compare_last: Compare | None = None
+    """The same, asked only where nothing else tells why ranks differ."""
 
     @property
     def page(self) -> str:
@@ -50,9 +52,12 @@ class Rule(Struct, frozen=True):
         for problem in self.check(analysis):
             yield Finding.of(self.code, self.name, problem, write(problem.cures))
 
-    def across(self, ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Iterator[RankedFinding]:
-        """What the rule concludes from a comparison of ranks."""
-        for problem, having in self.compare(ranks, placement) if self.compare is not None else ():
+    def across(
+        self, ranks: Mapping[int, RankSummary], placement: RankedPlacement, *, last: bool = False
+    ) -> Iterator[RankedFinding]:
+        """What the rule concludes from a comparison of ranks; ``last``: when no rule explains a difference."""
+        compare = self.compare_last if last else self.compare
+        for problem, having in compare(ranks, placement) if compare is not None else ():
             yield RankedFinding(Finding.of(self.code, self.name, problem), having)
 
 
@@ -63,7 +68,8 @@ def _rules() -> Iterator[Rule]:
         named = _MODULE.fullmatch(module_info.name)
         if named is not None:
             module = import_module(f"{room}.{module_info.name}{'.rule' if module_info.ispkg else ''}")
-            yield Rule(f"AG{named[1]}", named[2].replace("_", "-"), module.check, getattr(module, "compare", None))
+            compared = (getattr(module, name, None) for name in ("compare", "compare_last"))
+            yield Rule(f"AG{named[1]}", named[2].replace("_", "-"), module.check, *compared)
 
 
 CATALOGUE: dict[str, Rule] = {rule.code: rule for rule in _rules()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -99,6 +100,32 @@ def _always(analysis: Analysis, steps: tuple[Step, ...]) -> bool:
     history = analysis.capture.history
     own = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
     return not history.folded or all(still >= 0 and own <= {*history.sets[still]} for still in history.still.values)
+
+
+class NoLongerMoved(Struct, frozen=True):
+    """``last`` is the last step that moved ``tensors``; ``steps`` are those behind it, all with gradients of them."""
+
+    optimizer: OptimizerRecord
+    last: Step
+    steps: tuple[Step, ...]
+    tensors: tuple[int, ...]
+
+
+def no_longer_moved(analysis: Analysis) -> Iterator[NoLongerMoved]:
+    """Optimizers that moved all their parameters, and then none, although they have gradients and a learning rate.
+
+    What moves without its version counter is not told from what stays: so only counters that have moved are asked. An
+    optimizer that moves its parameters every few steps is given as many again.
+    """
+    for optimizer in analysis.capture.placement.optimizers if not analysis.capture.history.folded else ():
+        steps = _steps_of(analysis, optimizer.id)
+        moving = [place for place, step in enumerate(steps) if step.counted]
+        left = steps[moving[-1] + 1 :] if moving else ()
+        gaps = [after - before for before, after in pairwise([-1, *moving])]
+        given = {p.tensor for step in left for p in step.parameters if p.gradient >= 0 and step.rate(p) != 0}
+        moved = {p.tensor for place in moving for p in steps[place].parameters if p.version_after > p.version_before}
+        if len(left) > max(gaps, default=0) and given and given <= moved:
+            yield NoLongerMoved(optimizer, steps[moving[-1]], left, tuple(sorted(given)))
 
 
 class RoundedAway(Struct, frozen=True):

@@ -66,7 +66,8 @@ class Exchanges:
         """Whether values go through an op to an exchange: not those of a model's forward, nor of a step."""
         if op.index in self._tensors:
             return of is None or op.index in of
-        return op.call < 0 and not op.has(Trait.STEP) and op.last_seq <= op.first_seq
+        values = not is_a(op.name, OpKind.TAKES_SHAPE_ONLY)
+        return values and op.call < 0 and not op.has(Trait.STEP) and op.last_seq <= op.first_seq
 
     def _flow(
         self,

@@ -131,6 +131,10 @@ class Reductions:
         size = self.exchanges.elements(parameter.tensor)
         return any(carried.get(self.exchanges.storage(gradient), 0) >= size for gradient in gradients)
 
+    def gradients(self, tensor: int) -> frozenset[int]:
+        """What was seen as a parameter's gradient."""
+        return self._gradients().get(tensor, frozenset())
+
     def exchanged(self, tensor: int) -> list[Communicated]:
         """The calls that were given a gradient of a parameter's as it is, whenever that was."""
         gradients = self._gradients().get(tensor, frozenset())
@@ -141,10 +145,35 @@ class Reductions:
         """Call -> what it was given, and what that is a view or an alias of. Memory that is free is used again."""
         return {event.nth: frozenset(map(self.exchanges.origin, event.tensors)) for event in self.exchanges.calls}
 
+    def called_alone(self, tensor: int, reached: Reached) -> Communicated | None:
+        """The call that was given a gradient as it is, before a step, and that no other rank took part in."""
+        gradients = self._gradients().get(tensor, frozenset())
+        for event in self._alone:
+            given = set(map(self.exchanges.origin, event.tensors))
+            if reached.run.start <= event.at < reached.step.updates_from and not gradients.isdisjoint(given):
+                return event
+        return None
+
+    @cached_property
+    def _alone(self) -> tuple[Communicated, ...]:
+        return tuple(event for event in self._capture.events_of(Communicated) if event.world == 1 and event.op)
+
     def averaged(self, tensor: int) -> bool:
         """Whether the ranks exchange the weights themselves."""
         carried = self.exchanges.weights.get(self.exchanges.storage(tensor), 0)
         return carried >= max(self.exchanges.elements(tensor), 1)
+
+    @property
+    def world(self) -> int:
+        """How many ranks there are."""
+        return self._capture.world_size
+
+    @cached_property
+    def given_away(self) -> frozenset[int]:
+        """The parameters whose gradients the program's own calls sum over the ranks, whoever steps with them."""
+        summing = [event for event in self.exchanges.calls if event.op in {"sum", "avg"}]
+        given = frozenset[int]().union(*(self._given[event.nth] for event in summing))
+        return frozenset(t for t, gradients in self._gradients().items() if not given.isdisjoint(gradients))
 
     @cached_property
     def brought(self) -> frozenset[int]:
@@ -191,7 +220,7 @@ class Reductions:
             return None
         for event in capture.events_of(SamplerIterated):
             later = self._timeline.steps.within(event.at, len(capture.ops))
-            if event.shuffle and event.parts == capture.world_size > 1 and later:
+            if (event.shuffle or event.epoch < 0) and event.parts == capture.world_size > 1 and later:
                 return event
         spread = {row.optimizer for row in capture.placement.rows if row.stepped_by != HERE}
         for record in capture.placement.optimizers:

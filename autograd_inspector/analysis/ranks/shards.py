@@ -29,23 +29,26 @@ def scaled_alone(capture: Capture, timeline: Timeline, reductions: Reductions) -
     for step in capture.steps if shards else ():
         tensors = tuple(p.tensor for p in step.parameters if p.tensor in shards and p.gradient >= 0)
         run = next(iter(timeline.backwards.before(step.updates_from + 1)), None)
-        pair = _scaled(capture, reductions, run, step.updates_from) if tensors and run is not None else None
+        memory = _scattered(capture, run) if tensors and run is not None else set[int]()
+        pair = scaled_by_own(capture, reductions, memory, run.end, step.updates_from) if run is not None else None
         if pair is not None:
             yield ScaledAlone(*pair, step, tensors)
 
 
-def _scaled(capture: Capture, reductions: Reductions, run: Backward, end: int) -> tuple[Op, Op] | None:
+def scaled_by_own(
+    capture: Capture, reductions: Reductions, memory: set[int], start: int, end: int
+) -> tuple[Op, Op] | None:
+    """(what read gradients in that memory, what scaled them by a number from there), before any exchange."""
     exchanges = reductions.exchanges
-    memory = _scattered(capture, run)
     numbers: dict[int, Op] = {}
     """What was computed from the shards -> the op that read them."""
-    for op in capture.ops[run.end : end] if memory else ():
+    for op in capture.ops[start:end] if memory else ():
         stored = [*(exchanges.storage(t) for t in op.outputs), *(write.storage for write in op.writes)]
         given = [exchanges.storage(t) for t in op.inputs]
         scalars = [exchanges.storage(t) for t in op.inputs if exchanges.elements(t) == 1]
         if not memory.isdisjoint(write.storage for write in op.writes):
             source = next((numbers[storage] for storage in scalars if storage in numbers), None)
-            if source is not None and not _exchanged(reductions, run.end, op.index):
+            if source is not None and not _exchanged(reductions, start, op.index):
                 return source, op
             continue
         first = next((numbers[storage] for storage in given if storage in numbers), None)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.lanes import lane_of
+from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
@@ -50,7 +52,8 @@ class _Summary:
         calls = [call for call in capture.events_of(WrapperCalled) if call.nth]
         updates = Updates(capture, reductions, self.places, self.names)
         teachers, read = updates.teachers()
-        data, weights = capture.events_of(DataMet), capture.events_of(WeightsMet)
+        data = capture.events_of(DataMet)
+        weights = _first_of(capture.events_of(WeightsMet))
         return RankSummary(
             reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,
             tuple(self.names(sorted(self.reduced))),
@@ -73,7 +76,8 @@ class _Summary:
             {
                 name: digest
                 for event in weights
-                for name, digest in zip(self.names(event.tensors), event.digests, strict=True)
+                for name, digest, part in zip(self.names(event.tensors), event.digests, event.parts, strict=True)
+                if not part
             },
             (*self._apart(), *(self.places(weights[0].site, "called here") if weights else ())),
             bool(capture.error),
@@ -86,6 +90,8 @@ class _Summary:
             read,
             self._stood(),
             lane_of(capture, reductions),
+            *moments_of(capture, reductions, self.places, self.names),
+            tuple(drawn(capture, reductions, weights, self.places, self.names)),
         )
 
     def _apart(self) -> tuple[Location, ...]:
@@ -145,11 +151,26 @@ class _Summary:
         for op in self.capture.ops if weights else ():
             if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and computes_in_place(op.name):
                 written = [weights[write.storage] for write in op.writes if write.storage in weights]
+                written = [tensor for tensor in written if not self._equal_after(tensor, op.index)]
                 if written:
                     lines.setdefault((op.name, op.site), []).extend(written)
         for (name, site), tensors in lines.items():
             names = tuple(dict.fromkeys(self.names(tensors)))
             yield Done(name, self.places(site, "weights changed here"), len(tensors), names)
+
+    def _equal_after(self, tensor: int, at: int) -> bool:
+        """Whether a weight is made the same on all ranks behind an op: it is wrapped, or broadcast."""
+        wrapper = self.reductions.wrapper_of.get(tensor)
+        if wrapper is not None and wrapper.at > at and not wrapper.apart:
+            return True
+        return at < self._broadcasts.get(self.reductions.exchanges.storage(tensor), -1)
+
+    @cached_property
+    def _broadcasts(self) -> dict[int, int]:
+        """Memory -> the last broadcast of it, by op index."""
+        exchanges = self.reductions.exchanges
+        sent = (event for event in exchanges.calls if event.name == "broadcast")
+        return {exchanges.storage(tensor): event.at for event in sent for tensor in event.tensors}
 
     def _forwards(self, calls: list[WrapperCalled]) -> Iterator[Done]:
         last = {call.wrapper: call for call in calls}
@@ -209,6 +230,16 @@ class _Summary:
             )
             if concerned and not told and all(wrapper.at <= load.at for wrapper in wrapped):
                 yield Done(load.api, self.places(load.site, "loaded here"), 1, tuple(self.names(concerned)))
+
+
+def _first_of(events: Iterable[WeightsMet]) -> list[WeightsMet]:
+    """Those of models that were not met before, with other weights."""
+    seen, first = set[int](), []
+    for event in events:
+        if event.what == "weights" and seen.isdisjoint(event.tensors):
+            seen.update(event.tensors)
+            first.append(event)
+    return first
 
 
 def summarized(capture: Capture) -> RankSummary:

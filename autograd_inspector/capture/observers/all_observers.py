@@ -15,6 +15,7 @@ from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
 from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
+from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
 from autograd_inspector.capture.observers.distributed.sharders import Sharders
@@ -37,6 +38,7 @@ def install_all(
     regions: Regions,
     modules: Modules,
     optimizers: Optimizers,
+    prints: Fingerprints,
     installation: Installation,
     *,
     eager: bool,
@@ -50,7 +52,7 @@ def install_all(
     calls = ModuleCalls(modules, FastPaths(guard, recorder))
     unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
     asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-    sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard))
+    sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard), prints)
     everywhere = (
         SeenModes(),
         calls,

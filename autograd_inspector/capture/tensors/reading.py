@@ -87,7 +87,12 @@ def _memory(tensor: Tensor) -> bool:
         read.__get__(tensor)
     _TORCHS.stride(tensor)
     storage = _TORCHS.untyped_storage(tensor)
-    return storage.device.type != "meta" and bool(storage.data_ptr())
+    if storage.device.type == "meta":
+        return False
+    try:
+        return bool(storage.data_ptr())
+    except RuntimeError:  # The result of a functional collective, until the program waits for it.
+        return False
 
 
 def _must_not_wait() -> bool:

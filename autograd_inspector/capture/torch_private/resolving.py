@@ -165,6 +165,7 @@ class Place:
     def __init__(self, path: str, use: str, *, without: str, late: bool = False) -> None:
         _declare(Private(path, use, without, late=late))
         self._path = path
+        self.module = path.partition(_SUBMODULE)[0]
         self.name = path.replace(_SUBMODULE, ".").rpartition(".")[2]
 
     def owner(self) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
+from autograd_inspector.capture.undisturbed.loading import Loading
 from autograd_inspector.interrupts import is_interrupt
 
 
@@ -19,10 +20,18 @@ class Installation:
 
     def __init__(self) -> None:
         self._ways_back: list[Callable[[], object]] = []
+        self._loading: Loading | None = None
 
     def made(self, way_back: Callable[[], object]) -> None:
         """A change is about to be made; that takes it back, if it was made."""
         self._ways_back.append(way_back)
+
+    def when_loaded(self, module: str, put: Callable[[], object]) -> None:
+        """Call ``put``, which observes a module, now, or when the program has imported it."""
+        if self._loading is None:
+            self._loading = Loading()
+            self.made(self._loading.leave)
+        self._loading.when_loaded(module, put)
 
     def replace(self, owner: Any, name: str, stand_in: Any) -> None:
         """Another value for an attribute, which stays if the program puts its own there.

@@ -39,7 +39,7 @@ def run(load: Load, argv: Sequence[str], folder: Path, asked: Asked, *, ended: E
     A process that the program forked and that comes back here ends: it is not the program, and has nothing to report.
     """
     from autograd_inspector.api.inspect import inspect  # torch is imported only where something is run
-    from autograd_inspector.api.waiting import load_parallel, standing_still
+    from autograd_inspector.api.waiting import standing_still
 
     compiled: Literal["as it is", "eager"] = "eager" if asked.eager else "as it is"
     inspection = inspect(values=asked.values, ignore=asked.ignore, compiled=compiled, _around=True)
@@ -55,8 +55,6 @@ def run(load: Load, argv: Sequence[str], folder: Path, asked: Asked, *, ended: E
                 finally:
                     ended()
 
-        if asked.waiting:
-            load_parallel()
         process = os.getpid()
         failed, left = _guarded(execute)
     sys.stdout.flush()

@@ -66,6 +66,7 @@ from autograd_inspector.model.program_events.ranks import (
     StoodStill,
     SyncSwitchedOff,
     WeightsMet,
+    WrappedAlone,
     WrapperCalled,
 )
 
@@ -127,6 +128,7 @@ __all__ = [
     "TensorHeld",
     "UpdateDropped",
     "WeightsMet",
+    "WrappedAlone",
     "WrapperCalled",
     "ZeroGradCalled",
 ]
@@ -173,6 +175,7 @@ Event = (
     | StateAssigned
     | StateRemoved
     | ReplicasWrapped
+    | WrappedAlone
     | WrapperCalled
     | SyncSwitchedOff
     | GradientsLeftLocal

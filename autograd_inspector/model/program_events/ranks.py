@@ -33,6 +33,18 @@ class ReplicasWrapped(_OfWrapper, frozen=True):
     apart: bool = False
 
 
+class WrappedAlone(ProgramEvent, frozen=True):
+    """A wrapper got a process group of one rank, while there are more: it reduces nothing of ``tensors``."""
+
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
 class WrapperCalled(_OfWrapper, frozen=True):
     """Its forward was called while gradient was recorded (``learns``), or exchanges buffers.
 
@@ -169,7 +181,8 @@ class StoodStill(ProgramEvent, frozen=True):
 class SamplerIterated(ProgramEvent, frozen=True):
     """A ``DistributedSampler`` began to give the indices of an epoch: those of part ``shard`` of ``parts``.
 
-    ``made``: where the sampler was made. ``again``: it had given those of that very epoch before.
+    ``made``: where the sampler was made. ``again``: it had given those of that very epoch before. ``epoch`` -1: it
+    deals out what another sampler orders.
     """
 
     sampler: int
@@ -179,11 +192,12 @@ class SamplerIterated(ProgramEvent, frozen=True):
     parts: int
     made: int = -1
     again: int = 0
+    type: str = "DistributedSampler"
 
     @property
     def api(self) -> str:
         """The class."""
-        return "DistributedSampler"
+        return self.type
 
 
 class SamplerUnused(ProgramEvent, frozen=True):
@@ -214,11 +228,19 @@ class DataMet(ProgramEvent, frozen=True):
 
 
 class WeightsMet(ProgramEvent, frozen=True):
-    """The fingerprints of a model's parameters at its first such call."""
+    """The fingerprints of what ranks may have in common: at a call of a model that learns, or around a step.
+
+    ``what``: "weights" and "buffers" at such a call, "gradients" before a step, "stepped": the weights behind it,
+    "declared": a tensor of which the program said that it is the same on all ranks. ``parts``: of a tensor that is
+    spread over ranks which part each is, and whose ("0,1: 0"), "" of any other. ``names`` are those of buffers.
+    """
 
     type: str
     tensors: tuple[int, ...]
     digests: tuple[int, ...]
+    what: str = "weights"
+    parts: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def api(self) -> str:

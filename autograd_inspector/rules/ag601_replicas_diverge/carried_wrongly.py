@@ -12,6 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import Communicated
 from autograd_inspector.model.wording import agree, summarize_names
 
+_TO_ONE = frozenset({"reduce", "gather"})
 How = Literal["unwaited", "to one", "from one", "by another op"]
 
 
@@ -24,6 +25,8 @@ def carried_wrongly(analysis: Analysis) -> Iterator[Problem]:
                 continue
             calls = analysis.reductions.on_the_way(tensor, reached)
             how = _how(analysis, calls, reached)
+            if how == "to one" and _sent_back(analysis, tensor, reached):
+                continue
             if how is not None:
                 found.setdefault((how, calls[-1].site), (calls[-1], reached, []))[2].append(tensor)
     for (how, _), (call, reached, tensors) in found.items():
@@ -36,13 +39,21 @@ def _how(analysis: Analysis, calls: list[Communicated], reached: Reached) -> How
     if any(not analysis.reductions.awaited(call, reached.step.updates_from) for call in calls):
         return "unwaited"
     names = {call.name for call in calls}
-    if names == {"reduce"}:
+    if names <= _TO_ONE:
         return "to one"
     if names == {"broadcast"}:
         return "from one"
     if all(call.op and call.op not in {"sum", "avg"} for call in calls):
         return "by another op"
     return None
+
+
+def _sent_back(analysis: Analysis, tensor: int, reached: Reached) -> bool:
+    """Whether a gradient meets what other calls carry as well: the rank that has the sum sends it to the others."""
+    exchanges, end = analysis.reductions.exchanges, reached.step.updates_from
+    others = {e.at for e in exchanges.within(reached.run.start, end) if e.name not in _TO_ONE}
+    carried = exchanges.carried(reached.run.start, end, of=others) if others else {}
+    return any(exchanges.storage(gradient) in carried for gradient in analysis.reductions.gradients(tensor))
 
 
 def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached, tensors: list[int]) -> Problem:

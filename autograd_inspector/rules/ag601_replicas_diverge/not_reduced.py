@@ -12,7 +12,9 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import (
     Communicated,
     ModelSharded,
+    ModuleAttached,
     OptimizerCreated,
+    ParameterRegistered,
     SamplerIterated,
     WrapperCalled,
 )
@@ -155,7 +157,8 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
         fix,
         (
             *analysis.places(
-                *((event, f"{event.name} called on the others here") for event in (calls[:1] if by_hand else ()))
+                *((site, "added here") for site in _attached(analysis, found)),
+                *((event, f"{event.name} called on the others here") for event in (calls[:1] if by_hand else ())),
             ),
             *called_at(analysis, found, "used here"),
             *steps_here(analysis, found),
@@ -164,6 +167,17 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
         tuple(names),
         ops=(found.first.step.op,),
     )
+
+
+def _attached(analysis: Analysis, found: Unreduced) -> list[int]:
+    """The lines that gave a model parameters of those after the others were sharded."""
+    sharder = _sharder(analysis, found)
+    if sharder is None:
+        return []
+    tensors = set(found.tensors)
+    attached = [event for event in analysis.capture.events_of(ModuleAttached) if tensors & set(event.tensors)]
+    made = [event for event in analysis.capture.events_of(ParameterRegistered) if event.tensor in tensors]
+    return list(dict.fromkeys(event.site for event in (*attached, *made) if event.at > sharder.at))
 
 
 def _sharder(analysis: Analysis, found: Unreduced) -> ModelSharded | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -46,11 +46,19 @@ def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             "removes that difference",
             "Set the same seed on every rank before creating the model, or broadcast the weights of one rank: "
             "`for t in model.state_dict().values(): dist.broadcast(t, src=0)`.",
-            tuple(ranks[others[0]].weights_place),
+            (*first_written(ranks[others[0]], names), *ranks[others[0]].weights_place),
             tuple(names),
         ),
         others,
     )
+
+
+def first_written(summary: RankSummary, names: Iterable[str]) -> Iterator[Location]:
+    """The lines that gave some weights their first values."""
+    wanted = set(names)
+    for done in summary.drawn:
+        if not wanted.isdisjoint(done.names):
+            yield from done.places
 
 
 def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -81,9 +89,11 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
 def _gradients_edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Reduced gradients that some ranks change by a line that others run less often, or never."""
     lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
+    common = set.intersection(*(set(summary.reduced) for summary in ranks.values()))  # Some rank freezes the others.
     for rank, summary in ranks.items():
         for done in summary.gradient_edits:
-            lines.setdefault((done.api, done.places), {})[rank] = done
+            if not common.isdisjoint(done.names):
+                lines.setdefault((done.api, done.places), {})[rank] = done
     uneven = {
         line: by_rank
         for line, by_rank in lines.items()
@@ -150,10 +160,11 @@ def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     for rank, summary in ranks.items():
         for done in summary.edits:
             lines.setdefault((done.api, done.places), {})[rank] = done
-    for (api, places), by_rank in lines.items():
+    uneven = {line: by_rank for line, by_rank in lines.items() if len(by_rank) < len(ranks)}
+    for (api, places), by_rank in uneven.items():
         lacking = tuple(rank for rank in ranks if rank not in by_rank)
-        if not lacking or any(ranks[rank].edits for rank in lacking):
-            continue
+        if any(rank in other for other in uneven.values() for rank in lacking):
+            continue  # It has a line of its own that does the same, perhaps.
         names = tuple(dict.fromkeys(name for done in by_rank.values() for name in done.names))
         yield (
             Problem(

@@ -10,11 +10,15 @@ from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
+from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
+from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
+from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
 
 
@@ -56,8 +60,18 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from unsynced_shards(analysis)
     yield from hooked_reductions(analysis)
     yield from scaled_by_local_norms(analysis)
+    yield from asked_past_reducer(analysis)
+    yield from groups_of_one(analysis)
+    yield from summed_again(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)
+
+
+def compare_last(
+    ranks: Mapping[int, RankSummary], _placement: RankedPlacement
+) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the fingerprints show, where nothing else does."""
+    yield from parted(ranks)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ShardSyncSet
 from autograd_inspector.model.wording import agree, summarize_names
@@ -19,27 +20,34 @@ def unsynced_shards(analysis: Analysis) -> Iterator[Problem]:
         held = [p.tensor for p in step.parameters if p.tensor in shards]
         empty = [p.tensor for p in step.parameters if p.tensor in shards and p.gradient < 0 and not p.frozen]
         run = next(iter(analysis.timeline.backwards.before(step.updates_from + 1)), None)
-        if not held or len(empty) < len(held) or run is None:
+        if not held or run is None:
             continue
         last = next((event for event in reversed(switches) if event.at <= run.start), None)
         if last is None or last.on:
             continue
-        yield _problem(analysis, last, empty, run.site, step.site, step.op)
+        names = names_of(analysis, empty if len(empty) == len(held) else held)
+        whose = f"of {summarize_names(names)}"
+        what = (
+            f"step() finds no {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it ran with "
+            f"set_requires_gradient_sync(False), so {agree(names, 'its gradient stays', 'their gradients stay')} unreduced in the "
+            "unsharded parameters"
+            if len(empty) == len(held)
+            else f"step() uses only a part of the {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it "
+            "ran with set_requires_gradient_sync(False), so what it computed stays unreduced, and is added to the next step"
+        )
+        yield _problem(analysis, last, names, what, run.site, step)
         return
 
 
-def _problem(analysis: Analysis, off: ShardSyncSet, tensors: list[int], run: int, step: int, op: int) -> Problem:
-    names = names_of(analysis, tensors)
+def _problem(analysis: Analysis, off: ShardSyncSet, names: list[str], what: str, run: int, step: Step) -> Problem:
     return Problem(
         "error",
-        f"step() finds no {agree(names, 'gradient', 'gradients')} of {summarize_names(names)}: the last backward() before it ran with "
-        f"set_requires_gradient_sync(False), so {agree(names, 'its gradient stays', 'their gradients stay')} unreduced in the "
-        "unsharded parameters",
+        what,
         "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
         "reduces the accumulated gradients.",
         analysis.places(
             (off, "reduction switched off here"), (run, "backward() called here"), (step, "step() called here")
         ),
         tuple(names),
-        ops=(op,),
+        ops=(step.op,),
     )

@@ -5,6 +5,35 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a step of one's own keeps the parameters that it once chose": case(
+        "AG413",
+        """
+class Chosen(torch.optim.SGD):
+    plan = None
+    @torch.no_grad()
+    def step(self, closure=None):
+        parameters = self.param_groups[0]["params"]
+        if self.plan is None or any(p.grad is None for p in parameters):
+            self.plan = [p for p in parameters if p.grad is not None]
+        for p in self.plan:
+            p.sub_(0.1 * p.grad)
+net = nn.Linear(4, 1)
+optimizer = Chosen(net.parameters(), lr=0.1)
+kept = []
+for i in range(6):
+    optimizer.zero_grad()
+    if i != 1:
+        net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    kept.append(net.weight.detach().clone())
+""",
+        by(
+            "Make step() look at the gradients in each call",
+            "        if self.plan is None or any(p.grad is None for p in parameters):\n            self.plan",
+            "        if True:\n            self.plan",
+        ),
+        symptom="torch.equal(kept[0], kept[-1])",
+    ),
     "a scheduler is left behind": case(
         "AG413",
         """

@@ -17,6 +17,7 @@ from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
 from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL, pending_of
+from autograd_inspector.capture.torch_private.resolving import Place
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
@@ -69,13 +70,15 @@ class Collectives:
             if name in vars(dist):
                 around(into, dist, name, _Collective(name, self._recording, self._guard, self._seen, self._handles))
         for place in FUNCTIONAL if dist.is_available() else ():
-            owner = place.owner()
-            if owner is not None:
-                probe = _Functional(place.name, self._recording, self._guard, self._seen)
-                around(into, owner, place.name, probe)
+            into.when_loaded(place.module, partial(self._guard.run, self._functional, into, place))
         for name in _ASKS if dist.is_available() else ():
             if name in vars(dist.Work):
                 observed(into, dist.Work, name, before=self._awaited, guard=self._guard)
+
+    def _functional(self, into: Installation, place: Place) -> None:
+        owner = place.owner()
+        if owner is not None:
+            around(into, owner, place.name, _Functional(place.name, self._recording, self._guard, self._seen))
 
     def _awaited(self, work: Any, _args: Any, _kwargs: Any) -> None:
         """The program waits for a call that it had only begun, or asks for it."""

@@ -1,36 +1,57 @@
-"""What tells two ranks' data and weights apart: sums over their bits, read only where values may be read."""
+"""What tells ranks' data, weights, gradients and buffers apart: sums over their bits, read only where values may be."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from autograd_inspector.capture.module_tree import parameters_of
+from autograd_inspector.capture.module_tree import modules_of, named_buffers, parameters_of
 from autograd_inspector.capture.observers.calls.arguments import gather
+from autograd_inspector.capture.observers.distributed.wrappers import exchanges_buffers
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import gradient_of
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.distributed import local_of
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import DataMet, WeightsMet
 
+What = Literal["weights", "buffers", "gradients", "stepped", "declared"]
+_TENSOR = "torch.distributed.tensor"
 _MOST = 64
-"""Batches that are looked at."""
+"""Batches, calls and steps that are looked at."""
+_NUMBERS = 65_536
+"""Fingerprints of a capture, whatever the size of its models."""
 
 
 class Fingerprints:
-    """Notes what a model is given when it is called to learn, and its weights at the first such call."""
+    """Notes what a model is given when it is called to learn, what it has then, and what steps work with."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
-        self._met: set[int] = set()
+        self._guard = guard
         self._batches = 0
+        self._told: Counter[What] = Counter()
+        self._numbers = 0
 
-    def given(self, root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
+    def install(self, into: Installation) -> None:
+        """Observe which tensors the program declares to be the same on several ranks."""
+        if self._recording.values is not None:
+            into.when_loaded(_TENSOR, lambda: self._guard.run(self._observe, into))
+
+    def _observe(self, into: Installation) -> None:
+        observed(into, sys.modules[_TENSOR].DTensor, "from_local", before=self._declared, guard=self._guard)
+
+    def given(self, _root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
         """The outermost call of a model begins."""
         recording = self._recording
-        if recording.values is None or not _several_ranks() or not torch.is_grad_enabled():
+        if not self._reads() or not torch.is_grad_enabled():
             return
         site = recording.stacks.here(0)
         tensors: list[Tensor] = []
@@ -39,14 +60,85 @@ class Fingerprints:
         if prints and None not in prints and self._batches < _MOST:
             self._batches += 1
             recording.events.append(DataMet(len(recording.ops), site, type(model).__name__, hash(tuple(prints))))
-        if root in self._met:
+        self._meet("weights", type(model).__name__, site, ((p, p, "") for p in parameters_of(model)))
+        if not any(exchanges_buffers(vars(module)) for module in modules_of(model)):
+            self._meet("buffers", type(model).__name__, site, ((b, b, name) for name, b in named_buffers(model)))
+
+    def stepping(self, kind: str, site: int, parameters: Iterable[Tensor]) -> None:
+        """An optimizer is about to use the gradients of these."""
+        if self._reads():
+            held = ((p, gradient_of(p), "") for p in parameters)
+            self._meet("gradients", kind, site, ((p, g, name) for p, g, name in held if g is not None))
+
+    def stepped(self, kind: str, site: int, parameters: Iterable[Tensor]) -> None:
+        """It has moved them."""
+        if self._reads():
+            self._meet("stepped", kind, site, ((p, p, "") for p in parameters))
+
+    def _declared(self, local: Any, args: Any, kwargs: Any) -> None:
+        """A tensor becomes part of a distributed one. Where it is replicated, nothing makes it so."""
+        mesh = kwargs.get("device_mesh", args[1] if len(args) > 1 else None)
+        placements = kwargs.get("placements", args[2] if len(args) > 2 else None)  # noqa: PLR2004 - the third argument
+        if not self._reads() or mesh is None or not placements or not isinstance(local, Tensor):
             return
-        self._met.add(root)
-        held = [(recording.id_of(p), fingerprint(p)) for p in parameters_of(model) if local_of(p) is None]
-        known = [(number, value) for number, value in held if value is not None]
-        if known:
-            numbers, weights = zip(*known, strict=True)
-            recording.events.append(WeightsMet(len(recording.ops), site, type(model).__name__, numbers, weights))
+        ranks = _replicas(mesh, placements)
+        number = fingerprint(local) if ranks else None
+        if number is not None and self._told["declared"] < _MOST:
+            self._told["declared"] += 1
+            recording = self._recording
+            recording.events.append(
+                WeightsMet(
+                    len(recording.ops),
+                    recording.stacks.here(0),
+                    "DTensor.from_local",
+                    (recording.id_of(local),),
+                    (number,),
+                    "declared",
+                    (ranks,),
+                )
+            )
+
+    def _reads(self) -> bool:
+        return self._recording.values is not None and _several_ranks()
+
+    def _meet(self, what: What, kind: str, site: int, read: Iterable[tuple[Tensor, Tensor, str]]) -> None:
+        """Note the fingerprints of (what it is of, what is read, its name), of what ranks may have in common."""
+        if self._told[what] >= _MOST or self._numbers >= _NUMBERS:
+            return
+        recording = self._recording
+        rows = [
+            (recording.id_of(of), value, ranks, name)
+            for of, tensor, name in read
+            for ranks in [_shared(tensor)]
+            if ranks is not None
+            for value in [fingerprint(tensor)]
+            if value is not None
+        ]
+        if rows:
+            tensors, digests, parts, names = zip(*rows, strict=True)
+            self._told[what] += 1
+            self._numbers += len(rows)
+            recording.events.append(WeightsMet(len(recording.ops), site, kind, tensors, digests, what, parts, names))
+
+
+def _shared(tensor: Tensor) -> str | None:
+    """The ranks that hold the same of a DTensor ("0,1"); None: this rank alone. "" for any other tensor."""
+    if local_of(tensor) is None:
+        return ""
+    spread: Any = tensor
+    return _replicas(spread.device_mesh, spread.placements) or None
+
+
+def _replicas(mesh: Any, placements: Any) -> str:
+    """The ranks that differ from this one in a dimension of a mesh in which a tensor is replicated, and in no other."""
+    if any(placement.is_partial() for placement in placements):
+        return ""
+    for dimension, placement in enumerate(placements):
+        if placement.is_replicate():
+            ranks = torch.distributed.get_process_group_ranks(mesh.get_group(dimension))
+            if len(ranks) > 1:
+                return ",".join(map(str, ranks))
+    return ""
 
 
 def _several_ranks() -> bool:

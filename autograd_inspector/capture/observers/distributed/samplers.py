@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import Counter
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
+
+_ACCELERATE = "accelerate.data_loader"
 
 
 class _Met(NamedTuple):
@@ -40,6 +43,12 @@ class Samplers:
             observed(into, DistributedSampler, "__init__", after=self._made, guard=self._guard)
             observed(into, DistributedSampler, "__iter__", before=self._iterated, guard=self._guard)
             observed(into, DataLoader, "__iter__", before=self._read, guard=self._guard)
+        into.when_loaded(_ACCELERATE, lambda: self._guard.run(self._deal, into))
+
+    def _deal(self, into: Installation) -> None:
+        kind = getattr(sys.modules[_ACCELERATE], "BatchSamplerShard", None)
+        if isinstance(kind, type) and "__iter__" in vars(kind):
+            observed(into, kind, "__iter__", before=self._dealt, guard=self._guard)
 
     def _made(self, sampler: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
         if self._recording.active():
@@ -65,6 +74,18 @@ class Samplers:
             if vars(sampler).get("dataset") is own.get("dataset") is not None:
                 met.told.append(True)
                 recording.events.append(SamplerUnused(len(recording.ops), recording.stacks.here(0), met.made, parts))
+
+    def _dealt(self, sampler: Any, _args: Any, _kwargs: Any) -> None:
+        """A sampler of batches begins to leave those of other ranks out; whether it shuffles, another one knows."""
+        recording, own = self._recording, vars(sampler)
+        parts, shard = own.get("num_processes"), own.get("process_index")
+        if recording.active() and isinstance(parts, int) and isinstance(shard, int):
+            met = self._meet(sampler, -1)
+            site, kind = recording.stacks.here(0), type(sampler).__name__
+            at, number, made = len(recording.ops), met.number, met.made
+            recording.events.append(
+                SamplerIterated(at, site, number, -1, shuffle=False, shard=shard, parts=parts, made=made, type=kind)
+            )
 
     def _iterated(self, sampler: Any, _args: Any, _kwargs: Any) -> None:
         recording, own = self._recording, vars(sampler)

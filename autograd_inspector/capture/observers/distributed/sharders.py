@@ -18,6 +18,8 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.program_events import ModelSharded, ShardSyncSet
 
+_FSDP = "torch.distributed.fsdp"
+
 
 class Sharders:
     """Those of more than one rank, each met when it is made, or found when the capture begins."""
@@ -27,8 +29,11 @@ class Sharders:
         self._guard = guard
 
     def install(self, into: Installation) -> None:
-        """Meet those that are there, and observe those that come; nothing where torch has not loaded FSDP."""
-        module = sys.modules.get("torch.distributed.fsdp")
+        """Meet those that are there, and observe those that come, once the program has loaded FSDP."""
+        into.when_loaded(_FSDP, lambda: self._guard.run(self._observe, into))
+
+    def _observe(self, into: Installation) -> None:
+        module = sys.modules[_FSDP]
         kind = getattr(module, "FSDPModule", None)
         if kind is None or not dist.is_available():
             return

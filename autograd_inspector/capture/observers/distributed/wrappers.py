@@ -21,7 +21,13 @@ from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
-from autograd_inspector.model.program_events import ReductionHooked, ReplicasWrapped, SyncSwitchedOff, WrapperCalled
+from autograd_inspector.model.program_events import (
+    ReductionHooked,
+    ReplicasWrapped,
+    SyncSwitchedOff,
+    WrappedAlone,
+    WrapperCalled,
+)
 
 _CONSTRUCTOR = inspect.signature(DistributedDataParallel.__init__)
 
@@ -45,6 +51,8 @@ class Wrappers:
         """By Python's id."""
         self._count = 0
         self._calls: Counter[int] = Counter()
+        self._lonely: set[int] = set()
+        """Python's ids of those that have no other rank."""
 
     def install(self, into: Installation) -> None:
         """Meet those that are there, and observe those that come."""
@@ -89,6 +97,7 @@ class Wrappers:
         recording = self._recording
         world = dist.get_world_size(own["process_group"])
         if world <= 1:
+            self._alone(model, site)
             return None
         # Of what did not require grad when it was made it reduces nothing; of one made earlier that is not known.
         reduced = [parameter for parameter in reduced_parameters(model) if needs_grad(parameter)]
@@ -121,13 +130,22 @@ class Wrappers:
             recording.events.append(ReductionHooked(at, -1, type(model).__name__, wrapper.number))
         return wrapper
 
+    def _alone(self, model: Any, site: int) -> None:
+        """It reduces over this rank alone."""
+        recording = self._recording
+        if dist.get_world_size() > 1 and id(model) not in self._lonely:
+            self._lonely.add(id(model))
+            tensors = tuple(recording.id_of(p) for p in reduced_parameters(model) if needs_grad(p))
+            at = len(recording.ops) if site >= 0 else 0
+            recording.events.append(WrappedAlone(at, site, type(model).__name__, tensors))
+
     def _called(self, model: Any, _args: Any, _kwargs: Any) -> None:
         recording = self._recording
         wrapper = self._meet(model, -1) if recording.active() else None
         learns, own = torch.is_grad_enabled(), vars(model)
         synced = learns and own.get("require_backward_grad_sync") is not False
-        if wrapper is not None and (learns or _exchanges_buffers(own)):
-            self._calls[wrapper.number] += synced or _exchanges_buffers(own)
+        if wrapper is not None and (learns or exchanges_buffers(own)):
+            self._calls[wrapper.number] += synced or exchanges_buffers(own)
             site, kind, nth = recording.stacks.here(0), type(model).__name__, self._calls[wrapper.number]
             recording.events.append(
                 WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns)
@@ -148,7 +166,7 @@ class Wrappers:
             recording.events.append(SyncSwitchedOff(len(recording.ops), site, kind, wrapper.number))
 
 
-def _exchanges_buffers(own: dict[str, Any]) -> bool:
+def exchanges_buffers(own: dict[str, Any]) -> bool:
     """Whether each call makes the buffers those of rank 0."""
     return bool(
         own.get("forward_sync_buffers") and own.get("require_forward_param_sync") and own.get("modules_buffers")

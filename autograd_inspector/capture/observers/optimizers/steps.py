@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 from torch import Tensor
@@ -35,6 +35,16 @@ _WATCHED = 2
 """Steps of an optimizer that are watched call by call."""
 
 
+class Compared(Protocol):
+    """Whoever compares ranks."""
+
+    def stepping(self, kind: str, site: int, parameters: Iterable[Tensor], /) -> None:
+        """An optimizer is about to use the gradients of these."""
+
+    def stepped(self, kind: str, site: int, parameters: Iterable[Tensor], /) -> None:
+        """It has moved them."""
+
+
 class Steps:
     """Observes every step; recording pauses inside it, but for the program's own closure."""
 
@@ -44,6 +54,8 @@ class Steps:
         self._optimizers = optimizers
         self._still: dict[int, int] = {}
         """Optimizers of which no step moved a version counter so far -> how many of their steps are still watched."""
+        self.prints: Compared | None = None
+        """Told what steps work with, where ranks are compared."""
 
     def install(self, into: Installation) -> None:
         """The global hooks. They hand every argument on as it is, to the program's own hooks as well."""
@@ -78,6 +90,8 @@ class Steps:
             step.read_values()
         if recording.vitals is not None:
             recording.vitals.step_begins(self._with_gradient(step))
+        if self.prints is not None:
+            self.prints.stepping(type(optimizer).__name__, step.site, step.parameters)
         self._note_accumulation(step.site, number, type(optimizer).__name__)
         left = self._still.get(number, 0)
         recording.watch = None
@@ -114,6 +128,8 @@ class Steps:
         if vitals is not None:
             vitals.step_ends()
         self._record(step, "", type(optimizer).__name__, step.site)
+        if self.prints is not None:
+            self.prints.stepped(type(optimizer).__name__, step.site, step.parameters)
         number = step.optimizer
         self._optimizers.look(optimizer, number)
         record = self.recording.optimizers[number]

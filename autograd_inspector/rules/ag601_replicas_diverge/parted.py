@@ -1,0 +1,102 @@
+"""AG601 where the fingerprints of what ranks are to have in common part, and nothing else says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.rank_summary import Done, Moment, RankSummary
+from autograd_inspector.model.ranks import ranks_text
+from autograd_inspector.model.wording import agree, counted, summarize_names
+
+Across = tuple[Problem, tuple[int, ...]]
+_Read = Callable[[RankSummary], Iterable[Done]]
+
+
+def parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """One finding: the first moment at which ranks differ. Nothing where they may do different amounts of work."""
+    if any(summary.joins for summary in ranks.values()):
+        return
+    kinds: list[str] = []
+    for at in range(min(len(summary.moments) for summary in ranks.values())):
+        here = {rank: summary.moments[at] for rank, summary in ranks.items()}
+        lines = {rank: summary.moment_lines[here[rank].line] for rank, summary in ranks.items()}
+        if len({line.api for line in lines.values()}) > 1:
+            return  # They do not do the same in the same order.
+        kinds.append(next(iter(lines.values())).api)
+        others = _differing(here)
+        if others:
+            names = tuple(dict.fromkeys(key.partition("|")[2] for keys in others.values() for key in keys))
+            yield (
+                _problem(ranks, kinds, tuple(filter(None, names)), tuple(others), lines[next(iter(others))]),
+                (*others,),
+            )
+            return
+
+
+def _differing(here: Mapping[int, Moment]) -> dict[int, list[str]]:
+    """Rank -> what it has unlike the first rank that has it."""
+    seen: dict[str, int] = {}
+    others: dict[int, list[str]] = {}
+    for rank, moment in here.items():
+        for key, digest in moment.digests.items():
+            if seen.setdefault(key, digest) != digest:
+                others.setdefault(rank, []).append(key)
+    return others
+
+
+def _problem(
+    ranks: Mapping[int, RankSummary], kinds: list[str], names: tuple[str, ...], odd: tuple[int, ...], line: Done
+) -> Problem:
+    first = next(rank for rank in ranks if rank not in odd)
+    between = f"between rank {first} and {ranks_text(odd)}"
+    what, step = kinds[-1], kinds.count("gradients")
+    whose = summarize_names(names) if names else "some parameters"
+    begun = what == "weights" and "gradients" not in kinds
+    message, fix, lines = {
+        "weights": (
+            f"replicas have different weights when training starts: {whose} {agree(names, 'differs', 'differ')} {between}"
+            if begun
+            else f"{whose} {agree(names, 'differs', 'differ')} {between} after {counted(step, 'equal step')}: something other than step() "
+            "changes the weights, and in different ways",
+            "Set the same seed on every rank before creating the model, or broadcast the weights of one rank."
+            if begun
+            else "Change weights on every rank, or broadcast them after the change.",
+            _lines(ranks, lambda summary: summary.drawn if begun else summary.edits),
+        ),
+        "gradients": (
+            f"step {step} uses different {agree(names, 'gradient', 'gradients')} of {whose} on different ranks "
+            f"({between}), although the weights are equal: the replicas diverge",
+            "Reduce the gradients on all ranks before step(), and change them by the same numbers everywhere: a loss scale or "
+            "a limit that one rank computes must be reduced, too.",
+            _lines(ranks, lambda summary: summary.gradient_edits),
+        ),
+        "stepped": (
+            f"step {step} gives {whose} different values {between}, although weights and gradients are equal: the settings or "
+            "the state of the optimizers differ",
+            "Use the same settings, and the same saved state, on every rank.",
+            (),
+        ),
+        "buffers": (
+            f"{agree(names, 'the buffer', 'the buffers')} {whose} {agree(names, 'differs', 'differ')} {between} where the forward "
+            f"uses {agree(names, 'it', 'them')}: each rank updates {agree(names, 'it', 'them')} from its own data, so the replicas "
+            "compute different functions",
+            "Call all_reduce on the statistics before they enter the buffer. Or let DistributedDataParallel broadcast the "
+            "buffers of rank 0 (`broadcast_buffers=True`).",
+            (),
+        ),
+        "declared": (
+            f"a tensor that is declared as replicated (`Replicate()`) differs {between}: parallel layers compute with parts of "
+            "different inputs, and their sums mean nothing",
+            "Give every rank of the group the same tensor: the same batch on all ranks of a tensor-parallel group (a sampler "
+            "with `num_replicas` and `rank` of the data-parallel group), or a broadcast.",
+            (),
+        ),
+    }[what]
+    places = (place for done in (*lines, line) for place in done.places)
+    return Problem("warning", message, fix, dedupe_locations(places), names)
+
+
+def _lines(ranks: Mapping[int, RankSummary], read: _Read) -> Iterable[Done]:
+    return [done for summary in ranks.values() for done in read(summary)]

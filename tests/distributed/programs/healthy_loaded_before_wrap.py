@@ -1,0 +1,41 @@
+"""Rank 0 loads before the wrapping, which broadcasts."""
+
+import copy
+import os
+import random
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    PrepareModuleOutput,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def run():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))
+    if dist.get_rank() == 0:
+        net.load_state_dict({k: v + 1 for k, v in net.state_dict().items()})
+    model = DDP(net)
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+    g = torch.Generator().manual_seed(dist.get_rank())
+    for _ in range(3):
+        opt.zero_grad()
+        model(torch.randn(8, 6, generator=g)).pow(2).mean().backward()
+        opt.step()
+
+
+TRUTH = Truth()

@@ -1,0 +1,39 @@
+"""The replicas of a hybrid mesh are sharded from different weights, which nothing broadcasts."""
+
+import copy
+import os
+import random
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    PrepareModuleOutput,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def run():
+    torch.manual_seed(dist.get_rank())
+    mesh = init_device_mesh("cpu", (2, 1), mesh_dim_names=("replicate", "shard"))
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))  # cause
+    fully_shard(model, mesh=mesh)  # cause
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(3):
+        opt.zero_grad()
+        model(torch.randn(8, 6)).pow(2).mean().backward()
+        opt.step()
+
+
+TRUTH = Truth(fault="other initial weights", rule="AG601", names=("0.weight",), values=True, where="gather")

@@ -1,0 +1,41 @@
+"""Each micro-batch sums what was summed before."""
+
+import copy
+import os
+import random
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    PrepareModuleOutput,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def run():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+    g = torch.Generator().manual_seed(dist.get_rank())
+    for i in range(6):
+        (model(torch.randn(8, 6, generator=g)).pow(2).mean() / 2 / dist.get_world_size()).backward()
+        for p in model.parameters():
+            dist.all_reduce(p.grad)  # cause
+        if i % 2:
+            opt.step()
+            opt.zero_grad()
+
+
+TRUTH = Truth(fault="summed again", rule="AG601", names=("0.weight",))
