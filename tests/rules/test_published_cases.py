@@ -109,3 +109,24 @@ class EveryThird(torch.optim.SGD):
 def test_an_optimizer_that_moves_every_few_steps():
     """As many steps as between two moves may stay without one."""
     calm(lambda: one_step_without_gradients(EveryThird))
+
+
+def test_an_optimizer_that_has_arrived():
+    """LBFGS computes the loss itself and stays where it is once the gradient is small enough."""
+
+    def fitted():
+        torch.manual_seed(0)
+        x, net = torch.randn(20, 3), nn.Linear(3, 1)
+        y = x.sum(1, keepdim=True)
+        optimizer = torch.optim.LBFGS(net.parameters(), line_search_fn="strong_wolfe")
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (net(x) - y).square().mean()
+            loss.backward()
+            return loss
+
+        for _ in range(6):
+            optimizer.step(closure)
+
+    calm(fitted)

@@ -115,12 +115,15 @@ def no_longer_moved(analysis: Analysis) -> Iterator[NoLongerMoved]:
     """Optimizers that moved all their parameters, and then none, although they have gradients and a learning rate.
 
     What moves without its version counter is not told from what stays: so only counters that have moved are asked. An
-    optimizer that moves its parameters every few steps is given as many again.
+    optimizer that moves its parameters every few steps is given as many again. One that computes the loss itself, as
+    LBFGS does, may have found that there is nothing to gain.
     """
     for optimizer in analysis.capture.placement.optimizers if not analysis.capture.history.folded else ():
         steps = _steps_of(analysis, optimizer.id)
         moving = [place for place, step in enumerate(steps) if step.counted]
         left = steps[moving[-1] + 1 :] if moving else ()
+        if any(step.computed for step in left):
+            continue
         gaps = [after - before for before, after in pairwise([-1, *moving])]
         given = {p.tensor for step in left for p in step.parameters if p.gradient >= 0 and step.rate(p) != 0}
         moved = {p.tensor for place in moving for p in steps[place].parameters if p.version_after > p.version_before}
