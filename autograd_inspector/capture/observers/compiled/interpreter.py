@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from torch import Tensor, nn
@@ -29,6 +29,7 @@ from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
+from autograd_inspector.capture.observers.compiled.bridges import RESUMED
 from autograd_inspector.capture.observers.compiled.outside import Outside
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
@@ -177,9 +178,13 @@ class Interpreter:
 
     def _whole(self) -> nn.Module | None:
         """The module whose forward was captured: Dynamo names only those that are called in it."""
-        name = self._plan.code.co_varnames[:1]
-        value = value_of(f"L[{name[0]!r}]", self._frame) if name and self._plan.code.co_argcount else None
-        return value if isinstance(value, nn.Module) else None
+        code = self._plan.code
+        resumed = code.co_name.startswith(RESUMED)  # Its arguments are what the code goes on with, in any order.
+        for name in code.co_varnames[: code.co_argcount][: None if resumed else 1]:
+            value = value_of(f"L[{name!r}]", self._frame)
+            if isinstance(value, nn.Module) and (not resumed or _same_place(code_of(type(value).forward), code)):
+                return value
+        return None
 
     def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
@@ -203,6 +208,12 @@ class Interpreter:
             with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
                 self._modules.enter(module, (), {})
             self._open.append(module)
+
+
+def _same_place(one: CodeType | None, other: CodeType) -> bool:
+    """Whether code goes on with what another began."""
+    where = other.co_filename, other.co_firstlineno
+    return one is not None and (one.co_filename, one.co_firstlineno) == where
 
 
 def callers_of(modules: Sequence[nn.Module], frames: Sequence[Frame]) -> list[Sequence[Frame]]:
