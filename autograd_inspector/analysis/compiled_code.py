@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
+from msgspec.structs import replace
+
+from autograd_inspector.model.autograd import Node, SavedTensor
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import CompiledCalled
 from autograd_inspector.model.wording import counted
 
@@ -70,7 +74,7 @@ class _Framed:
             if event is not None:
                 parent = self._frame(event, parent)
             numbers.append(len(self._calls))
-            self._calls.append(_replaced(call, numbers[-1], parent))
+            self._calls.append(replace(call, id=numbers[-1], parent=parent))
         of_ops = []
         for op in capture.ops:
             event = self._inside.get(op.index)
@@ -99,13 +103,34 @@ class _Framed:
         return frame
 
 
-def _replaced(call: ModuleCall, number: int, parent: int) -> ModuleCall:
-    return ModuleCall(
-        number, call.path, call.type, call.root, call.nth, parent, call.site, call.inplace, call.at, call.training
-    )
-
-
 def _few(reasons: Iterable[str]) -> str:
     different = list(dict.fromkeys(reasons))
     more = f"; and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
     return "; ".join(different[:_SHOWN]) + more
+
+
+def saver_inside(capture: Capture, node: Node, saved: SavedTensor) -> Node:
+    """The node of the op inside a compiled region for which the region's node saved a tensor; else the node itself."""
+    op = capture.ops[node.op] if node.op >= 0 else None
+    if op is None or op.inputs or op.outputs or saved.storage < 0:
+        return node
+    event = next((e for e in capture.events_of(CompiledCalled) if e.at <= op.index < e.until), None)
+    if event is None or op.name != event.api:
+        return node
+    inside = takewhile(lambda each: each.name != event.api, capture.ops[op.index + 1 : event.until])
+    recorded = [each for each in inside if each.last_seq > each.first_seq >= 0]
+    maker = next((each for each in recorded if _keeps(capture, each, saved)), None)
+    if maker is None:
+        return node
+    name = next((each.name for each in capture.nodes if each.op == maker.index), node.name)
+    return replace(node, op=maker.index, name=name)
+
+
+def _keeps(capture: Capture, op: Op, saved: SavedTensor) -> bool:
+    """Whether an op read that memory as it was when it was saved, or made it."""
+    versions = op.versions or (-1,) * len(op.inputs)
+    read = any(
+        capture.tensors[tensor].storage == saved.storage and saved.saved_version in {None, version}
+        for tensor, version in zip(op.inputs, versions, strict=True)
+    )
+    return read or any(capture.tensors[tensor].storage == saved.storage for tensor in op.outputs)

@@ -23,9 +23,11 @@ from autograd_inspector.model.op import Trait
 
 RESUMED = "torch_dynamo_resume_in_"
 _METHOD = re.compile(r"Tensor\.(?P<name>item|tolist|numpy)\(\)|`(?P<quoted>tolist|item|numpy)\(\)`")
-_BETWEEN = "code between compiled graphs"
+BETWEEN = "code between compiled graphs"
 _LOCAL = re.compile(r"L\['[^']+'\]")
 _KEPT = "___stack"
+Made = tuple[int, int]
+"""A node of autograd, by its number, which is no other's in this thread, and which of its results."""
 _FARTHEST = 400
 """Nodes of autograd that are looked at between two graphs."""
 
@@ -36,10 +38,12 @@ class Bridges:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._left: tuple[int, ...] = ()
-        self._met: dict[int, None] = {}
-        """Tensors with a history that graphs of these calls were given or returned."""
-        self._since = 0
+        self._met: dict[Made, int] = {}
+        """What made the tensors that graphs of these calls were given or returned -> these."""
+        self.since = 0
         """The number that autograd gave to the next node when the last graph had run."""
+        self.place = -1
+        """What broke that graph."""
         self._export = -1
 
     def over(self) -> None:
@@ -52,7 +56,7 @@ class Bridges:
         tensors: list[Tensor] = []
         gather(arguments, tensors)
         self._meet(tensors)
-        self._since = sequence_number()
+        self.since, self.place = sequence_number(), -1
 
     def left(self, plan: Plan, results: Any, outer: int) -> None:
         """A graph has returned, and the code goes on in Python."""
@@ -62,14 +66,15 @@ class Bridges:
         gather((results,), tensors)
         self._left, self._export = tuple([recording.id_of(each) for each in tensors]), -1
         self._meet(tensors)
-        self._since = sequence_number()
+        self.since = sequence_number()
+        self.place = recording.stacks.of_frames(frames, outer) if frames else -1
         if not reason:
             return
         method = _METHOD.search(reason)
         last = _last(plan, results) if method is not None else None
         if method is not None and last is not None:
             name = method["name"] or method["quoted"]
-            site = recording.stacks.of_frames(frames, outer) if frames else outer
+            site = self.place if frames else outer
             self._export = recording.append(name, (recording.id_of(last),), traits=int(Trait.EXPORT), site=site)
 
     def arrive(self, plan: Plan, args: Sequence[Any], outer: int) -> None:
@@ -90,19 +95,19 @@ class Bridges:
 
     def between(self, result: Tensor, otherwise: tuple[int, ...], site: int) -> None:
         """A tensor that Python made between the graphs: its autograd graph says of what."""
-        known: dict[tuple[Any, int], int] = {}
-        for number, tensor in self._recording.registry.alive(list(self._met)):
-            known[node_of(tensor), tensor.output_nr] = number
-        inputs, nodes = _origins(result, known, self._recording)
-        nodes = {number for number in nodes if number >= self._since}
+        inputs, nodes = _origins(result, self._met, self._recording)
+        nodes = {number for number in nodes if number >= self.since}
         first = min(nodes, default=-1)
-        self._made(_BETWEEN, inputs or otherwise, result, site, (first, max(nodes, default=-2) + 1))
+        site = self.place if self.place >= 0 else site
+        self._made(BETWEEN, inputs or otherwise, result, site, (first, max(nodes, default=-2) + 1))
+        self.since = max(self.since, *nodes, -1) + bool(nodes)
         self._meet([result])
 
     def _meet(self, tensors: Iterable[Tensor]) -> None:
-        self._met.update(
-            dict.fromkeys(self._recording.id_of(each) for each in tensors if needs_grad(each) and not is_leaf(each))
-        )
+        for each in tensors:
+            node = node_of(each) if needs_grad(each) and not is_leaf(each) else None
+            if node is not None:
+                self._met[node._sequence_nr(), each.output_nr] = self._recording.id_of(each)
 
     def numbers(self, frame: FrameType) -> dict[float, int]:
         """The numbers that the code after a break goes on with, where a value left torch there -> the op by which."""
@@ -119,7 +124,7 @@ class Bridges:
         self._recording.append(name, inputs, (number,), site=site, sequence=nodes)
 
 
-def _origins(result: Any, known: dict[tuple[Any, int], int], recording: Recording) -> tuple[tuple[int, ...], set[int]]:
+def _origins(result: Any, known: dict[Made, int], recording: Recording) -> tuple[tuple[int, ...], set[int]]:
     """(the known tensors that a result was computed from, the numbers of autograd's nodes between these and it)."""
     inputs: dict[int, None] = {}
     nodes: set[int] = set()
@@ -130,13 +135,13 @@ def _origins(result: Any, known: dict[tuple[Any, int], int], recording: Recordin
         if node is None or edge in seen:
             continue
         seen.add(edge)
-        leaf = getattr(node, "variable", None)
-        if edge in known:
-            inputs[known[edge]] = None
+        leaf, made = getattr(node, "variable", None), (node._sequence_nr(), edge[1])
+        if made in known:
+            inputs[known[made]] = None
         elif isinstance(leaf, Tensor):
             inputs[recording.id_of(leaf)] = None
         else:
-            nodes.add(node._sequence_nr())
+            nodes.add(made[0])
             todo += node.next_functions
     return tuple(inputs), nodes
 

@@ -16,14 +16,15 @@ from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
 from autograd_inspector.capture.observers.compiled.apart import apart
-from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
+from autograd_inspector.capture.observers.compiled.bridges import BETWEEN, RESUMED, Bridges
 from autograd_inspector.capture.observers.compiled.counters import counting
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
 from autograd_inspector.capture.observers.compiled.tally import Tally
 from autograd_inspector.capture.observers.optimizers.steps import Steps
-from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
+from autograd_inspector.capture.recording.raw_records import OP_WRITES
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, version_of
 from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_compiling
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
@@ -50,6 +51,7 @@ class CompiledCall(Opaque):
         self.opened = False
         """Some graph of it was."""
         self._began: tuple[int, int, int] | None = None
+        self._start = len(opener.recorder.recording.ops)
 
     def begin(self) -> None:
         """It begins, and with it the calls of its graphs."""
@@ -98,8 +100,26 @@ class CompiledCall(Opaque):
             if needs_grad(each) and not is_leaf(each):
                 self._opener.bridges.between(each, tuple([entry.tensor for entry in before.entries]), site)
         unknown = [each for each in unknown if recording.registry.entry_of(each) is None]
+        self.written_between(before, site)
         if unknown:
             record(recording, before, self.name, unknown, site=site)
+
+    def goes_on(self, site: int) -> None:
+        """Another graph is about to run."""
+        if self._before is not None:
+            self.written_between(self._before, site)
+
+    def written_between(self, before: Before, site: int) -> None:
+        """What Python has written since the last graph of what the call was given."""
+        recording, bridges = self.recorder.recording, self._opener.bridges
+        seen = {write.storage: write.after for _, op in recording.ops.items(self._start) for write in op[OP_WRITES]}
+        triples = list(zip(before.tensors, before.entries, before.versions, strict=True))
+        mine = [each for each in triples if version_of(each[0]) > max(each[2], seen.get(each[1].storage, -1))]
+        if mine:
+            tensors, entries, versions = map(list, zip(*mine, strict=True))
+            now = Before(tensors, entries, versions, recorded=False, sequence=bridges.since)
+            record(recording, now, BETWEEN, (), site=bridges.place if bridges.place >= 0 else site)
+            bridges.since = sequence_number()
 
 
 class KeptOut:
@@ -167,6 +187,8 @@ class Opener:
 
     def _begins(self, graph: Graph, args: Sequence[Any], frame: FrameType, outer: int) -> None:
         self.recorder.guard.run(self.bridges.arrive, graph.plan, args, outer)
+        if graph.plan.code.co_name.startswith(RESUMED):
+            self.recorder.guard.run(self.calls[0].goes_on, outer)
         self.recorder.guard.run(self.tally.runs, self.calls[0].function, graph.plan, frame)
 
     def over(self) -> None:
@@ -198,6 +220,8 @@ class Opener:
         """The backend's code is run, and then the graph that it was made from, without data."""
         recording = self.recorder.recording
         shadow = self.recorder.guard.run(Shadow, recording, args) if can_stand_in(args) else None
+        if shadow is not None:
+            self._begins(graph, args, frame, self._outer(frame))
         first = sequence_number()
         result = graph.run(*args)
         if shadow is not None and not recording.closed:
@@ -217,7 +241,6 @@ class Opener:
         outer = self._outer(frame)
         with DisableTorchFunction():
             last = sequence_number()
-            self._begins(graph, shadow.given, frame, outer)
             if last > first:
                 recording.append(self.calls[0].name, site=outer, sequence=(first, last))
         stand_ins = shadow.stand_ins()
