@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
 from torch import Tensor
 
 from autograd_inspector.capture.recording.compiled_regions import inside_of
+from autograd_inspector.capture.recording.inside_values import look_inside
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import dtype_of, version_of
 from autograd_inspector.capture.tensors.reading import (
@@ -161,15 +162,22 @@ class Values:
         arrived: set[Edge],
         tensors_of: TensorsOf,
         hooks: Hooks,
+        inside: Mapping[Any, int],
     ) -> None:
         """Put hooks on the nodes of a graph, given their records, which look at what passes through them.
 
         ``arrived``: where the run begins with a gradient other than zeros. ``tensors_of`` tells which of an op's
-        tensors the program or the graph still holds.
+        tensors the program or the graph still holds. ``inside``: the nodes within compiled regions.
         """
+
+        def look_within(number: int, passed_on: Any, received: Any) -> None:
+            self.passed(run, number, received, passed_on, partial(self._around, records[number].op, tensors_of))
+
         for number, node in nodes:
             record = records[number]
             look = partial(self._around, record.op, tensors_of)
+            if inside and inside_of(node) is not None:
+                hooks.put(node, partial(self._within, partial(look_inside, node, inside, look_within)))
             hooks.put(node, _NodeObserver(self, run, number, arrived, _edges(record, node), look))
 
     def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
@@ -196,6 +204,12 @@ class Values:
             self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
         elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
             self.gradient_faults.append(GradientFault(run, node, "zero", look()))
+
+    def _within(self, look_within: Callable[[Any], None], passed_on: Any, received: Any) -> None:
+        """A compiled region was given gradients: if it makes bad ones, it is looked into."""
+        came, went = ([g for g in each if isinstance(g, Tensor)] for each in (received, passed_on))
+        if all(map(sound, came)) and not (all(map(sound, went)) and all(map(any_nonzero, went))):
+            look_within(received)
 
     def leaf(self, run: int, number: int, gradient: Tensor) -> None:
         """A leaf's gradient when the engine is done."""
