@@ -119,11 +119,18 @@ def saver_inside(capture: Capture, node: Node, saved: SavedTensor) -> Node:
         return node
     inside = takewhile(lambda each: each.name != event.api, capture.ops[op.index + 1 : event.until])
     recorded = [each for each in inside if each.last_seq > each.first_seq >= 0]
-    maker = next((each for each in recorded if _keeps(capture, each, saved)), None)
+    keeping = [each for each in recorded if _keeps(capture, each, saved)]
+    maker = next((each for each in keeping if _needs(capture, each, saved)), next(iter(keeping), None))
     if maker is None:
         return node
     name = next((each.name for each in capture.nodes if each.op == maker.index), node.name)
     return replace(node, op=maker.index, name=name)
+
+
+def _needs(capture: Capture, op: Op, saved: SavedTensor) -> bool:
+    """Whether it has to keep that memory: a factor is kept for the gradient of another one."""
+    others = [each for each in map(capture.tensors.__getitem__, op.inputs) if each.storage != saved.storage]
+    return not others or any(each.requires_grad for each in others)
 
 
 def _keeps(capture: Capture, op: Op, saved: SavedTensor) -> bool:

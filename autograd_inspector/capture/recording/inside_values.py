@@ -17,12 +17,12 @@ from torch.autograd.graph import GradientEdge
 from autograd_inspector.capture.recording.compiled_regions import inside_of
 from autograd_inspector.capture.torch_private.graph import run_engine
 
-Look = Callable[[int, Any, Any], object]
-"""Given the number of a node, what it passed on, and what it was given."""
+Look = Callable[[Any, Any], None]
+"""Given what a node passed on, and what it was given."""
 
 
-def look_inside(region: Any, numbers: Mapping[Any, int], look: Look, received: Any) -> None:
-    """Run the backward inside a region for what its node was given, and have all its nodes looked at."""
+def look_inside(region: Any, numbers: Mapping[Any, int], look_of: Callable[[int, Any], Look], received: Any) -> None:
+    """Run the backward inside a region for what its node was given, and have each of its nodes looked at."""
     inside = inside_of(region)
     starts = [
         (GradientEdge(*edge), received[slot])
@@ -34,8 +34,7 @@ def look_inside(region: Any, numbers: Mapping[Any, int], look: Look, received: A
         return
     with contextlib.ExitStack() as hooks:
         for node, number in _below(starts, numbers, inside.borders):
-            handle = node.register_hook(lambda passed, given, number=number: look(number, passed, given))
-            hooks.callback(handle.remove)
+            hooks.callback(node.register_hook(look_of(number, node)).remove)
         with contextlib.suppress(RuntimeError), torch.no_grad():  # Its values are gone, or are no copies.
             run_engine(tuple([edge for edge, _ in starts]), tuple([gradient for _, gradient in starts]), tuple(targets))
 

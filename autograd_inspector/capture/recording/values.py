@@ -170,15 +170,18 @@ class Values:
         tensors the program or the graph still holds. ``inside``: the nodes within compiled regions.
         """
 
-        def look_within(number: int, passed_on: Any, received: Any) -> None:
-            self.passed(run, number, received, passed_on, partial(self._around, records[number].op, tensors_of))
-
-        for number, node in nodes:
+        def observer_of(number: int, node: Any) -> _NodeObserver:
             record = records[number]
             look = partial(self._around, record.op, tensors_of)
+            return _NodeObserver(self, run, number, arrived, _edges(record, node), look)
+
+        for number, node in nodes:
+            look = observer_of(number, node)
             if inside and inside_of(node) is not None:
-                hooks.put(node, partial(self._within, partial(look_inside, node, inside, look_within)))
-            hooks.put(node, _NodeObserver(self, run, number, arrived, _edges(record, node), look))
+                look_within = partial(look_inside, node, inside, observer_of)
+                hooks.put(node, partial(self._within, look_within, look))
+            else:
+                hooks.put(node, look)
 
     def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
         """The values that an op was given and made, as far as they can be read."""
@@ -205,11 +208,18 @@ class Values:
         elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
             self.gradient_faults.append(GradientFault(run, node, "zero", look()))
 
-    def _within(self, look_within: Callable[[Any], None], passed_on: Any, received: Any) -> None:
-        """A compiled region was given gradients: if it makes bad ones, it is looked into."""
+    def _within(
+        self, look_within: Callable[[Any], None], look: Callable[[Any, Any], None], passed_on: Any, received: Any
+    ) -> None:
+        """A compiled region was given gradients: if it makes bad ones, the op inside that does is told, not the region."""
         came, went = ([g for g in each if isinstance(g, Tensor)] for each in (received, passed_on))
+        before = len(self.gradient_faults)
         if all(map(sound, came)) and not (all(map(sound, went)) and all(map(any_nonzero, went))):
             look_within(received)
+        known = len(self.gradient_faults)
+        look(passed_on, received)
+        if known > before:
+            del self.gradient_faults[known:]
 
     def leaf(self, run: int, number: int, gradient: Tensor) -> None:
         """A leaf's gradient when the engine is done."""

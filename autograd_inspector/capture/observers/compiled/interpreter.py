@@ -26,10 +26,10 @@ from autograd_inspector.capture.compiled.plan import (
 )
 from autograd_inspector.capture.compiled.written_code import call
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
-from autograd_inspector.capture.observers.compiled.bridges import RESUMED
 from autograd_inspector.capture.observers.compiled.outside import Outside
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
@@ -179,12 +179,13 @@ class Interpreter:
     def _whole(self) -> nn.Module | None:
         """The module whose forward was captured: Dynamo names only those that are called in it."""
         code = self._plan.code
-        resumed = code.co_name.startswith(RESUMED)  # Its arguments are what the code goes on with, in any order.
-        for name in code.co_varnames[: code.co_argcount][: None if resumed else 1]:
+        for name in code.co_varnames[: code.co_argcount]:
             value = value_of(f"L[{name!r}]", self._frame)
-            if isinstance(value, nn.Module) and (not resumed or _same_place(code_of(type(value).forward), code)):
+            if isinstance(value, nn.Module) and _same_place(code_of(type(value).forward), code):
                 return value
-        return None
+        # A forward of torch's own is captured within a function that only passes its arguments on.
+        own = value_of("L['args'][0]", self._frame) if classify(code.co_filename) == SKIP else None
+        return own if isinstance(own, nn.Module) else None
 
     def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
