@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -19,24 +19,25 @@ Said = list[tuple[str, str, tuple[int, ...]]]
 
 
 @contextlib.contextmanager
-def compiled(module: types.ModuleType, backend: str) -> Iterator[None]:
-    """Compile the forward of each module class that a program defines, and those of ``nn.Sequential``."""
-    sequential = nn.Sequential.forward
-    own = {
-        cls: vars(cls)["forward"]
+def compiled(module: types.ModuleType, backend: str, also: Sequence[tuple[Any, str]] = ()) -> Iterator[None]:
+    """Compile the forward of each module class that a program defines, those of ``nn.Sequential``, and ``also``."""
+    own = [
+        (cls, "forward")
         for cls in vars(module).values()
         if isinstance(cls, type) and issubclass(cls, nn.Module) and cls.__module__ == module.__name__
         if isinstance(vars(cls).get("forward"), types.FunctionType)
-    }
+    ]
+    places = [*own, (nn.Sequential, "forward"), *also]
+    before = [vars(owner)[name] for owner, name in places]
     torch._dynamo.reset()
     counters.clear()
-    for cls, forward in (own | {nn.Sequential: sequential}).items():
-        cls.forward = torch.compile(forward, backend=backend)
+    for (owner, name), function in zip(places, before, strict=True):
+        setattr(owner, name, torch.compile(function, backend=backend))
     try:
         yield
     finally:
-        for cls, forward in (own | {nn.Sequential: sequential}).items():
-            cls.forward = forward
+        for (owner, name), function in zip(places, before, strict=True):
+            setattr(owner, name, function)
         torch._dynamo.reset()
 
 

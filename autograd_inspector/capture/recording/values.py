@@ -211,7 +211,7 @@ class Values:
     def _within(
         self, look_within: Callable[[Any], None], look: Callable[[Any, Any], None], passed_on: Any, received: Any
     ) -> None:
-        """A compiled region was given gradients: if it makes bad ones, the op inside that does is told, not the region."""
+        """A compiled region was given gradients: where it makes bad ones, it is the op inside that is told."""
         came, went = ([g for g in each if isinstance(g, Tensor)] for each in (received, passed_on))
         before = len(self.gradient_faults)
         if all(map(sound, came)) and not (all(map(sound, went)) and all(map(any_nonzero, went))):
