@@ -40,7 +40,8 @@ def look_inside(region: Any, numbers: Mapping[Any, int], look_of: Callable[[int,
 
 
 def _below(starts: list[tuple[GradientEdge, Any]], numbers: Mapping[Any, int], borders: Any) -> list[tuple[Any, int]]:
-    todo, seen = [edge.node for edge, _ in starts], dict[Any, int]()
+    todo: list[Any] = [edge.node for edge, _ in starts]
+    seen: dict[Any, int] = {}
     while todo:
         node = todo.pop()
         if node is not None and node not in seen and node not in borders and node in numbers:
