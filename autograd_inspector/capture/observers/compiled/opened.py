@@ -51,7 +51,10 @@ class CompiledCall(Opaque):
         self.opened = False
         """Some graph of it was."""
         self._began: tuple[int, int, int] | None = None
-        self._start = len(opener.recorder.recording.ops)
+        self._read = len(opener.recorder.recording.ops)
+        """So many ops were looked at for what they wrote."""
+        self._seen: dict[int, int] = {}
+        """Memory that these wrote -> its version after that."""
 
     def begin(self) -> None:
         """It begins, and with it the calls of its graphs."""
@@ -112,9 +115,11 @@ class CompiledCall(Opaque):
     def written_between(self, before: Before, site: int) -> None:
         """What Python has written since the last graph of what the call was given."""
         recording, bridges = self.recorder.recording, self._opener.bridges
-        seen = {write.storage: write.after for _, op in recording.ops.items(self._start) for write in op[OP_WRITES]}
+        for index, op in recording.ops.items(self._read):
+            self._seen.update({write.storage: write.after for write in op[OP_WRITES]})
+            self._read = index + 1
         triples = list(zip(before.tensors, before.entries, before.versions, strict=True))
-        mine = [each for each in triples if version_of(each[0]) > max(each[2], seen.get(each[1].storage, -1))]
+        mine = [each for each in triples if version_of(each[0]) > max(each[2], self._seen.get(each[1].storage, -1))]
         if mine:
             tensors, entries, versions = map(list, zip(*mine, strict=True))
             now = Before(tensors, entries, versions, recorded=False, sequence=bridges.since)
