@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
+from autograd_inspector.analysis.compiled_code import compiled_notes
 from autograd_inspector.analysis.report_data import SCHEMA, ReportData
 from autograd_inspector.api.patches import patch_of, patch_of_edits, patched_files
 from autograd_inspector.api.programs import Programs
@@ -186,4 +187,6 @@ def report_of(
         for finding in unignored(findings, ignore)
     )
     pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in dict.fromkeys(finding.rule for finding in kept))
-    return Report(capture, kept, len(findings) - len(kept), (*capture.notes, *notes), pages=pages)
+    return Report(
+        capture, kept, len(findings) - len(kept), (*capture.notes, *compiled_notes(capture), *notes), pages=pages
+    )

@@ -20,7 +20,7 @@ class Options(TypedDict, total=False):
     tensors are. Where that is too much, False captures only the chosen.
     ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
     those where something is new: see :class:`.WithinBudget`. ``failing`` is False then.
-    ``values``, ``ignore``: as in ``inspect()``.
+    ``values``, ``ignore``, ``compiled``: as in ``inspect()``.
     ``vitals``: each captured step (with ``failing`` all, else the chosen ones) adds its gradient norms, updates,
     activations and memory to one record of the run. It is in ``callback.vitals`` and in the reports, the last step's
     figures go to the trainer's loggers, and at the end of the run three CSV tables are written into ``directory``.
@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
     failing: bool
     values: bool
     vitals: bool
+    compiled: Literal["as it is", "eager"]
     ignore: tuple[str, ...] | list[str]
     directory: str | os.PathLike[str] | None
     formats: tuple[str, ...] | list[str]
@@ -65,6 +66,8 @@ def check_options(options: Options) -> None:
     unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
     if unknown_formats:
         raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {unknown_formats[0]!r}")
+    if options.get("compiled", "as it is") not in {"as it is", "eager"}:
+        raise ValueError(f"autograd_inspector: compiled={options['compiled']!r} is neither 'as it is' nor 'eager'")
     every, budget = options.get("every", 0), options.get("budget", BUDGET)
     if every != "auto" and not isinstance(every, int):
         raise ValueError(f'autograd_inspector: every is a number of steps or "auto", not {every!r}')

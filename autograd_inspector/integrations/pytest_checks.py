@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect as signatures
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec import Struct
@@ -60,6 +60,7 @@ class Checks:
         fail_on: Severity | None = "error",
         ignore: str | Sequence[str] = (),
         values: bool = False,
+        compiled: Literal["as it is", "eager"] = "as it is",
         _above: int = 2,
         _around: bool = False,
     ) -> inspect:
@@ -68,7 +69,9 @@ class Checks:
         Raises ValueError for a level or a rule code that there is not.
         """
         options = _checked(fail_on, ignore)
-        block = _Block(inspect(values=values, ignore=options, _above=_above, _around=_around), fail_on)
+        block = _Block(
+            inspect(values=values, ignore=options, compiled=compiled, _above=_above, _around=_around), fail_on
+        )
         self._blocks.append(block)
         return block.inspection
 
@@ -133,6 +136,8 @@ def options_of(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[st
     _checked(keywords.get("fail_on"), keywords.get("ignore", ()))
     if not isinstance(keywords.get("values", False), bool):
         raise TypeError(f"values is True or False, not {keywords['values']!r}")
+    if keywords.get("compiled", "as it is") not in {"as it is", "eager"}:
+        raise ValueError(f"compiled is 'as it is' or 'eager', not {keywords['compiled']!r}")
     return dict(keywords)
 
 

@@ -140,7 +140,8 @@ class Stepwise:
         if self._vitals is not None:
             self._vitals.before, self._vitals.one_step = self._open - 1, True
         values = self._options.get("values", False)
-        session = self._session = Session(values=values, yields=True, vitals=self._vitals)
+        eager = self._options.get("compiled") == "eager"
+        session = self._session = Session(values=values, yields=True, vitals=self._vitals, eager=eager)
         session.start(held=by(self))
         inner = map(unwrapped, optimizers)
         session.introduce(models, [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)])

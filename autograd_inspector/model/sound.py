@@ -109,7 +109,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         # Of a step that was folded away the optimizer may be gone, too.
         ("events.optimizer", "placement.rows.optimizer", "history.stepping"),
     ),
-    "calls": ((), ("ops.call",)),
+    "calls": ((), ("ops.call", "events.within")),
     "regions": (("ops.region",), ()),
     "models": (("replacements.model",), ("calls.root",)),
     "backwards": (("gradient_faults.backward", "leaf_values.backward"), ("events.run",)),

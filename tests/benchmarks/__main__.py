@@ -63,6 +63,7 @@ def main() -> None:
     if arguments.only == "compiled":
         for backend in BACKENDS:
             add(compiled.measure(gpt2(quick=quick), backend, quick=quick))
+        add(compiled.idle(gpt2(quick=quick), quick=quick))
         summary(sections)
         return
     if arguments.only == "stepping":
@@ -92,6 +93,7 @@ def main() -> None:
     add(replicas.measure(gpt2(quick=quick), quick=quick))
     for backend in BACKENDS:
         add(compiled.measure(model, backend, quick=quick))
+    add(compiled.idle(model, quick=quick))
     add(long.memory(quick=quick))
     add(long.overhead(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(stepping.measure(gpt2(quick=quick, narrow=True), quick=quick))

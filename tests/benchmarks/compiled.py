@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import torch
 import torch._dynamo
 
 import autograd_inspector
+from autograd_inspector.capture.observers.compiled.calls import Compiled
 
 from .clock import Work, interleaved, seconds, timed
 from .display import Row, Section, milliseconds, progress
@@ -35,3 +38,30 @@ def measure(subject: Subject, backend: str, *, quick: bool) -> Section:
         for name, timing in timings.items()
     ]
     return Section(f"Compiled forward + backward + step of {subject.name}, {backend}", PLAIN, tuple(rows))
+
+
+WITHOUT, WITH = "with inspect(), compiled code not observed", "with inspect(): compiled code observed"
+
+
+def idle(subject: Subject, *, quick: bool) -> Section:
+    """Steps of a model that nothing compiles, inside the block, with and without what observes compiled code."""
+    rounds = 9 if quick else 21
+    progress(f"steps of {subject.name}, nothing compiled, {rounds} rounds")
+    step = training_step(subject)
+    step()
+
+    def inside() -> float:
+        with autograd_inspector.inspect():
+            return seconds(step)
+
+    def unobserved() -> float:
+        with mock.patch.object(Compiled, "install", return_value=None):
+            return inside()
+
+    timings = interleaved({WITHOUT: unobserved, WITH: inside}, rounds)
+    floor = timings[WITHOUT]
+    rows = [
+        Row(name, timing.times(floor), timing.typical(floor), milliseconds(timing.best), None)
+        for name, timing in timings.items()
+    ]
+    return Section(f"Forward + backward + step of {subject.name}, nothing compiled", WITHOUT, tuple(rows))

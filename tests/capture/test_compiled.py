@@ -12,6 +12,8 @@ from torch import nn
 from torch._dynamo.utils import counters
 
 import autograd_inspector
+from autograd_inspector.model.program_events import CompiledCalled
+from autograd_inspector.views.encoding import record_of
 from tests.capture.observe import names, nodes, observe, op
 
 BACKENDS = ("eager", "aot_eager")
@@ -187,3 +189,85 @@ def test_another_way_to_treat_compiled_code_is_refused():
     """A misspelt option is an error where it is written."""
     with pytest.raises(ValueError, match="neither 'as it is' nor 'eager'"):
         autograd_inspector.inspect(compiled="eagerly")
+
+
+def test_a_compiled_call_is_counted_and_framed():
+    """Its graphs, breaks and recompilations are told, also in the timeline, and its ops lie in a frame."""
+
+    @torch.compile(backend="aot_eager", dynamic=False)
+    def broken(x):
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return y.cos()
+
+    def program():
+        broken(torch.ones(2))
+        broken(torch.ones(3))
+
+    with autograd_inspector.inspect() as inspection:
+        program()
+    report = inspection.report
+    first, last = report.capture.events_of(CompiledCalled)
+    assert (first.graphs, len(first.breaks), len(first.again)) == (2, 1, 0)
+    assert (last.graphs, len(last.breaks), len(last.again)) == (4, 1, 2)
+    assert "test_compiled.py:" in last.breaks[0]
+    assert "size mismatch" in last.again[0]
+    (note,) = [note for note in report.notes if note.startswith("compiled broken")]
+    assert "4 graphs, 1 graph break" in note
+    wire = record_of(report)
+    assert [wire.strings[kind] for kind in wire.calls.type] == ["compiled broken"] * 2
+    framed = {wire.strings[name]: call for name, call in zip(wire.ops.name, wire.ops.call, strict=True)}
+    assert framed == {"ones": -1, "sin": 1, "cos": 1}
+    assert [wire.strings[api] for api in wire.events.api] == ["compiled broken"] * 2
+
+
+def test_what_python_makes_between_graphs_comes_from_what_it_was_computed_from():
+    """A mask cannot be compiled: its result is traced to the masked tensor, whose encoder gets the gradient."""
+    encoder, other, head = nn.Linear(3, 4), nn.Linear(3, 4), nn.Linear(4, 1)
+
+    @torch.compile(backend="aot_eager")
+    def loss_of(x):
+        h, aside = encoder(x), other(x).sum()
+        picked = h[x.sum(1) > 0]
+        return head(picked).sum() + 0 * aside
+
+    capture = observe(lambda: loss_of(torch.ones(2, 3)).backward())
+    (between,) = [each for each in capture.ops if each.name == "code between compiled graphs"]
+    first = next(each for each in capture.ops if each.name == "linear")
+    assert between.inputs == first.outputs
+    assert len(capture.backwards[0].reached) == 6
+
+
+def test_the_op_inside_a_region_that_saved_what_was_modified():
+    """The error names the op in the compiled function and its line, as it does uncompiled."""
+    weight = torch.ones(3, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        kept = torch.sigmoid(weight)
+        loss = squared(kept).sum()
+        kept.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace"):
+            loss.backward()
+    (finding,) = [each for each in inspection.report.findings if each.rule == "AG201"]
+    assert "saved for backward by" in finding.message
+    assert any("t.pow(2)" in place.source for place in finding.locations)
+
+
+@torch.compile(backend="aot_eager")
+def squared(t):
+    """A compiled function that saves what it is given."""
+    return t.pow(2)
+
+
+def test_the_op_inside_a_region_whose_backward_makes_nan():
+    """With values, the region's backward is looked into: the op and its line are told, not the region."""
+    weight = torch.zeros(3, requires_grad=True)
+
+    @torch.compile(backend="aot_eager")
+    def length(w):
+        return (w * 2).pow(2).sum().sqrt()
+
+    with autograd_inspector.inspect(values=True) as inspection:
+        length(weight).backward()
+    (finding,) = [each for each in inspection.report.findings if each.rule == "AG304"]
+    assert "`sqrt`" in finding.message
+    assert any(".sqrt()" in place.source for place in finding.locations)

@@ -86,6 +86,20 @@ def in_child(name, backend, compiled):
     return pickle.loads(data) if data else ("the process died", [])
 
 
+def _warm():
+    """Import what all programs need, once for all forks. Threads of a pool are not there in a fork."""
+    import torch
+    import torch._dynamo
+    import torch._functorch.aot_autograd
+
+    import autograd_inspector
+
+    torch.set_num_threads(1)
+    with autograd_inspector.inspect() as inspection:
+        torch.ones(1, requires_grad=True).sum().backward()
+    inspection.report.to_text()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
@@ -93,13 +107,14 @@ def main():
     parser.add_argument("--backend", default="aot_eager")
     parser.add_argument("--eager", action="store_true")
     options = parser.parse_args()
+    _warm()
     chosen = [name for name in names() if not options.names or any(part in name for part in options.names)]
     passed = 0
     for name in chosen:
         wrong, said = in_child(name, options.backend, "eager" if options.eager else "as it is")
         passed += not wrong
         if wrong or options.v:
-            print("FAIL" if wrong else "pass", name, wrong)
+            print("FAIL" if wrong else "pass", name, wrong, flush=True)
             for line in said:
                 print("    ", line)
     print(f"{passed}/{len(chosen)}")

@@ -45,6 +45,8 @@ class Walk:
         self.keep = keep or recording.values is not None or recording.vitals is not None
         self.live: list[tuple[int, Any]] = []
         """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
+        self.inside: dict[Any, int] = {}
+        """The nodes inside compiled regions, on the same terms."""
         self.leaves: dict[int, Tensor] = {}
         """Those that the walk met."""
         self.stopped: list[int] = []
@@ -70,6 +72,7 @@ class Walk:
         numbers, head = recorded.add(walked)
         self.stopped = [node for node in walked.met if isinstance(node, int)]
         self.live = [(numbers[place], node) for place, node in self.live]
+        self.inside = {node: numbers[place] for node, place in self.inside.items()}
         if self._ends:
             ends = {numbers[end]: depth for end, depth in self._ends.items()}
             self.recording.cutoffs.add(self.recording, self.recording.recorded, head, ends)
@@ -110,8 +113,8 @@ class Walk:
                         edges.append((place, slot))
                         in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
             met[number] = self._described(number, node, sequence, made, tuple(edges))
-            if self.keep and not leaf and node not in self._borders.inner:
-                self.live.append((number, node))
+            if self.keep and not leaf:
+                self._keep(number, node)
         ordered = [met[i] for i in range(len(numbers))]
         if self._ends:
             below = StandIns(self.recording, ordered, recorded)
@@ -120,6 +123,12 @@ class Walk:
             in_turn = False
         order = [*reversed(met)] if in_turn else None
         return Walked(ordered, starts, [depths[i] for i in range(len(numbers))], order)
+
+    def _keep(self, number: int, node: Any) -> None:
+        if node in self._borders.inner:
+            self.inside[node] = number
+        else:
+            self.live.append((number, node))
 
     def _too_wide(self, op: int) -> bool:
         """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""

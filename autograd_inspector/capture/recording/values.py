@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
 from torch import Tensor
 
 from autograd_inspector.capture.recording.compiled_regions import inside_of
+from autograd_inspector.capture.recording.inside_values import look_inside
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import dtype_of, version_of
 from autograd_inspector.capture.tensors.reading import (
@@ -161,16 +162,26 @@ class Values:
         arrived: set[Edge],
         tensors_of: TensorsOf,
         hooks: Hooks,
+        inside: Mapping[Any, int],
     ) -> None:
         """Put hooks on the nodes of a graph, given their records, which look at what passes through them.
 
         ``arrived``: where the run begins with a gradient other than zeros. ``tensors_of`` tells which of an op's
-        tensors the program or the graph still holds.
+        tensors the program or the graph still holds. ``inside``: the nodes within compiled regions.
         """
-        for number, node in nodes:
+
+        def observer_of(number: int, node: Any) -> _NodeObserver:
             record = records[number]
             look = partial(self._around, record.op, tensors_of)
-            hooks.put(node, _NodeObserver(self, run, number, arrived, _edges(record, node), look))
+            return _NodeObserver(self, run, number, arrived, _edges(record, node), look)
+
+        for number, node in nodes:
+            look = observer_of(number, node)
+            if inside and inside_of(node) is not None:
+                look_within = partial(look_inside, node, inside, observer_of)
+                hooks.put(node, partial(self._within, look_within, look))
+            else:
+                hooks.put(node, look)
 
     def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
         """The values that an op was given and made, as far as they can be read."""
@@ -196,6 +207,19 @@ class Values:
             self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
         elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
             self.gradient_faults.append(GradientFault(run, node, "zero", look()))
+
+    def _within(
+        self, look_within: Callable[[Any], None], look: Callable[[Any, Any], None], passed_on: Any, received: Any
+    ) -> None:
+        """A compiled region was given gradients: where it makes bad ones, it is the op inside that is told."""
+        came, went = ([g for g in each if isinstance(g, Tensor)] for each in (received, passed_on))
+        before = len(self.gradient_faults)
+        if all(map(sound, came)) and not (all(map(sound, went)) and all(map(any_nonzero, went))):
+            look_within(received)
+        known = len(self.gradient_faults)
+        look(passed_on, received)
+        if known > before:
+            del self.gradient_faults[known:]
 
     def leaf(self, run: int, number: int, gradient: Tensor) -> None:
         """A leaf's gradient when the engine is done."""

@@ -44,6 +44,8 @@ _OF_EVENTS = {
     "held": "optimizer",
     "model": "model",
     "run": "backward",
+    "until": "position",
+    "within": "call",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, Place, attribute, inline, private, spare
+from typing import Any
+
+from autograd_inspector.capture.torch_private.resolving import (
+    MISSING,
+    Place,
+    attribute,
+    inline,
+    looked_up,
+    private,
+    spare,
+)
 
 _MATCHED = "which op made which autograd node"
 
@@ -15,6 +25,18 @@ ENGINE = Place(
     "the one function that all of torch's Python entries to the engine call",
     without="runs of backward are not observed",
 )
+
+_engine = looked_up(
+    "torch.autograd:Variable._execution_engine.run_backward", "which op inside compiled code made a NaN in backward"
+)
+
+
+def run_engine(starts: tuple[Any, ...], gradients: tuple[Any, ...], targets: tuple[Any, ...]) -> None:
+    """Run a backward that is none of the program's from nodes to nodes, and keep what these saved."""
+    engine = _engine()
+    if engine is not MISSING:
+        engine(starts, gradients, True, False, targets, True, accumulate_grad=False)  # noqa: FBT003 - torch's own order
+
 
 _TRACEBACK = "torch.fx.traceback"
 FORMAT_STACK = Place(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
@@ -74,6 +75,7 @@ __all__ = [
     "Awaited",
     "BareTensorHeld",
     "Communicated",
+    "CompiledCalled",
     "DataMet",
     "Event",
     "FunctionRefused",
@@ -190,4 +192,5 @@ Event = (
     | Awaited
     | DataMet
     | WeightsMet
+    | CompiledCalled
 )

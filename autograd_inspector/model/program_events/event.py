@@ -35,6 +35,11 @@ class ProgramEvent(Struct, frozen=True, omit_defaults=True, tag_field="kind", ta
         return -1
 
     @property
+    def within(self) -> int:
+        """The module call concerned, -1 for none."""
+        return -1
+
+    @property
     def made(self) -> int:
         """The site that made what is concerned, -1 for none."""
         return -1

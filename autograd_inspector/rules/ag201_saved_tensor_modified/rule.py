@@ -19,6 +19,7 @@ from autograd_inspector.advice.saved_tensors import (
     saver_name,
 )
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.compiled_code import saver_inside
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem, Severity
@@ -64,9 +65,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             continue
         inner = run.index in outer
         groups: dict[tuple[str, ...], list[tuple[Saved, list[tuple[Op, Write]]]]] = {}
-        for node in sorted(analysis.nodes_of(run), key=lambda n: not n.failed):
-            for saved in node.saved:
+        for outer_node in sorted(analysis.nodes_of(run), key=lambda n: not n.failed):
+            for saved in outer_node.saved:
                 if saved.status == "modified":
+                    node = saver_inside(analysis.capture, outer_node, saved)
                     culprits = _bumps(analysis, run, node, saved)
                     if run.api == "alive" and not culprits and analysis.capture.ops:
                         continue  # Edited before the capture, in which nobody asks for its gradient.

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.compiled_code import counts_of
 from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Graph
+from autograd_inspector.model.program_events import CompiledCalled
 from autograd_inspector.model.values import LeafValues
 
 
@@ -24,8 +26,8 @@ class Happening(Struct, frozen=True):
 
 
 def events_of(capture: Capture) -> list[Happening]:
-    """Grad-mode switches, runs of the engine, steps and whole-model changes, in program order."""
-    happenings = [*_modes(capture), *_backwards(capture)]
+    """Grad-mode switches, runs of the engine, compiled calls, steps and whole-model changes, in program order."""
+    happenings = [*_modes(capture), *_backwards(capture), *_compiled(capture)]
     for event in history_of(capture):
         times = f" ({event.times:,} times)" if event.times > 1 else ""
         kind = "step" if event.api.endswith(".step()") else "change"
@@ -56,6 +58,11 @@ def _backwards(capture: Capture) -> Iterator[Happening]:
             continue
         outcome = f"raised {run.error}" if run.error else f"reached {len(run.reached):,} leaves"
         yield Happening(run.start, "backward", run.api, outcome, run.site, bool(run.error))
+
+
+def _compiled(capture: Capture) -> Iterator[Happening]:
+    for event in capture.events_of(CompiledCalled):
+        yield Happening(event.at, "change", event.api, counts_of(event), event.site)
 
 
 def arrived_in(capture: Capture) -> frozenset[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_inspector.analysis.compiled_code import framed_calls
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.views import wire
@@ -40,6 +41,7 @@ def graph_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
 def _nodes(report: ReportData, columns: Columns) -> wire.Nodes:
     number, text, nodes = columns.numbers, columns.texts, report.graph.nodes
     arrived = arrived_in(report.capture)
+    _, of_ops, numbers = framed_calls(report.capture)
     reached = {row.tensor: _gradient(row, arrived) for row in report.placement.rows}
     if not any(run.api == "backward" for run in report.capture.backwards):
         reached.clear()
@@ -48,7 +50,7 @@ def _nodes(report: ReportData, columns: Columns) -> wire.Nodes:
         name=text(n.name for n in nodes),
         op=number([n.op for n in nodes]),
         tensor=number([n.tensor for n in nodes]),
-        call=number([n.call for n in nodes]),
+        call=number([of_ops[n.op] if n.op >= 0 else numbers[n.call] if n.call >= 0 else -1 for n in nodes]),
         site=number([n.site for n in nodes]),
         flags=number([n.tracked | n.root << 1 | n.failed << 2 | n.recomputed << 3 for n in nodes]),
         hooks=number([n.hooks for n in nodes]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_inspector.analysis.compiled_code import framed_calls
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.display_names import unwrapped
@@ -24,11 +25,12 @@ def _ops(report: ReportData, columns: Columns) -> dict[str, Any]:
     ops, tensors, by_op = report.capture.ops, report.capture.tensors, report.graph.by_op
     (read, read_versions), (made, made_versions) = inputs_of(ops), outputs_of(report.capture)
     writes = [write for op in ops for write in op.writes]
+    _, calls, _ = framed_calls(report.capture)
     return {
         "ops": wire.Ops(
             name=text(op.name for op in ops),
             node=number([by_op.get(op.index, -1) for op in ops]),
-            call=number([op.call for op in ops]),
+            call=number(calls),
             site=number([op.site for op in ops]),
             region=number([op.region for op in ops]),
             traits=number([op.traits for op in ops]),
@@ -65,7 +67,8 @@ def _ops(report: ReportData, columns: Columns) -> dict[str, Any]:
 
 def _places(capture: Capture, columns: Columns) -> dict[str, Any]:
     number, text = columns.numbers, columns.texts
-    sites, calls, regions = capture.sites, capture.calls, capture.regions
+    sites, regions = capture.sites, capture.regions
+    calls, _, _ = framed_calls(capture)
     rows: dict[Location, int] = {}
     for site in sites:
         for frame in site.frames:

@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from autograd_inspector.analysis.compiled_code import compiled_functions, counts_of
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.wording import counted
@@ -39,6 +40,7 @@ def to_text(report: ReportData, *, width: int = WIDTH, color: bool = False, orde
         *_findings(report),
         *checkpoint_section(report),
         *graph_section(report),
+        *_compiled(report),
         *steps_section(report),
         *vitals_section(report),
         *_placement(report, order),
@@ -116,6 +118,14 @@ def _history(report: ReportData) -> Iterator[RenderableType]:
     yield grid
     if len(events) > _ROWS:
         yield Text(f"… and {counted(len(events) - _ROWS, 'event')} more", "dim")
+
+
+def _compiled(report: ReportData) -> Iterator[RenderableType]:
+    """Compiled functions that a note does not tell of: one graph each, compiled once."""
+    whole = [event for event in compiled_functions(report.capture) if not (event.breaks or event.again)]
+    if whole:
+        yield Text("")
+        yield Hanging(Text("; ".join(f"{shown(event.api, 50)}: {counts_of(event)}" for event in whole[:_ROWS]), "dim"))
 
 
 def _notes(report: ReportData) -> Iterator[RenderableType]:

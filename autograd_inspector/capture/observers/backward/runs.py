@@ -198,7 +198,7 @@ class Engine:
         if recording.values is not None:
             seeds = _seeds(outputs, args[0] if args else (), head.roots)
             nodes = recording.recorded.nodes
-            recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number])
+            recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number], walk.inside)
         return number
 
     def _weights(self, outputs: Any, gradients: Any) -> Iterator[int]:

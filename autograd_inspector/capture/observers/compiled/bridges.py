@@ -7,7 +7,7 @@ graph, which Dynamo tells, and which tensors the next graph is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -15,18 +15,21 @@ from torch import Tensor
 
 from autograd_inspector.capture.compiled.plan import OUTPUT, PLACEHOLDER, Plan, Ref
 from autograd_inspector.capture.lines.frame_locals import locals_of
-from autograd_inspector.capture.lines.sources import line_at
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, node_of
+from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait
 
 RESUMED = "torch_dynamo_resume_in_"
 _METHOD = re.compile(r"Tensor\.(?P<name>item|tolist|numpy)\(\)|`(?P<quoted>tolist|item|numpy)\(\)`")
-_BETWEEN = "code between compiled graphs"
+BETWEEN = "code between compiled graphs"
 _LOCAL = re.compile(r"L\['[^']+'\]")
 _KEPT = "___stack"
-_MOST_NOTES = 8
+Made = tuple[int, int]
+"""A node of autograd, by its number, which is no other's in this thread, and which of its results."""
+_FARTHEST = 400
+"""Nodes of autograd that are looked at between two graphs."""
 
 
 class Bridges:
@@ -35,12 +38,25 @@ class Bridges:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._left: tuple[int, ...] = ()
+        self._met: dict[Made, int] = {}
+        """What made the tensors that graphs of these calls were given or returned -> these."""
+        self.since = 0
+        """The number that autograd gave to the next node when the last graph had run."""
+        self.place = -1
+        """What broke that graph."""
         self._export = -1
-        self._noted = 0
 
     def over(self) -> None:
         """No compiled call runs any more."""
         self._left, self._export = (), -1
+        self._met.clear()
+
+    def given(self, arguments: Any) -> None:
+        """A compiled call begins with these."""
+        tensors: list[Tensor] = []
+        gather(arguments, tensors)
+        self._meet(tensors)
+        self.since, self.place = sequence_number(), -1
 
     def left(self, plan: Plan, results: Any, outer: int) -> None:
         """A graph has returned, and the code goes on in Python."""
@@ -49,30 +65,49 @@ class Bridges:
         tensors: list[Tensor] = []
         gather((results,), tensors)
         self._left, self._export = tuple([recording.id_of(each) for each in tensors]), -1
+        self._meet(tensors)
+        self.since = sequence_number()
+        self.place = recording.stacks.of_frames(frames, outer) if frames else -1
         if not reason:
             return
-        self._note(reason, plan)
         method = _METHOD.search(reason)
         last = _last(plan, results) if method is not None else None
         if method is not None and last is not None:
             name = method["name"] or method["quoted"]
-            site = recording.stacks.of_frames(frames, outer) if frames else outer
+            site = self.place if frames else outer
             self._export = recording.append(name, (recording.id_of(last),), traits=int(Trait.EXPORT), site=site)
 
     def arrive(self, plan: Plan, args: Sequence[Any], outer: int) -> None:
         """A graph is about to run: what it is given and nothing has made comes from the Python before it."""
         recording = self._recording
         if not plan.code.co_name.startswith(RESUMED) or not self._left:
+            self._meet(each for each in args if isinstance(each, Tensor))
             return
         sources = [step.source for step in plan.steps if step.kind == PLACEHOLDER]
         for source, each in zip(sources, args, strict=False):
             if not isinstance(each, Tensor) or recording.registry.entry_of(each) is not None:
                 continue
             if needs_grad(each) and not is_leaf(each):
-                self._made(_BETWEEN, self._left, each, outer)
+                self.between(each, self._left, outer)
             elif self._export >= 0 and not needs_grad(each) and _LOCAL.fullmatch(source):
                 self._made("from_numpy", (), each, outer)
                 recording.scalar_reentries.append((len(recording.ops) - 1, self._export))
+
+    def between(self, result: Tensor, otherwise: tuple[int, ...], site: int) -> None:
+        """A tensor that Python made between the graphs: its autograd graph says of what."""
+        inputs, nodes = _origins(result, self._met, self._recording)
+        nodes = {number for number in nodes if number >= self.since}
+        first = min(nodes, default=-1)
+        site = self.place if self.place >= 0 else site
+        self._made(BETWEEN, inputs or otherwise, result, site, (first, max(nodes, default=-2) + 1))
+        self.since = max(self.since, *nodes, -1) + bool(nodes)
+        self._meet([result])
+
+    def _meet(self, tensors: Iterable[Tensor]) -> None:
+        for each in tensors:
+            node = node_of(each) if needs_grad(each) and not is_leaf(each) else None
+            if node is not None:
+                self._met[node._sequence_nr(), each.output_nr] = self._recording.id_of(each)
 
     def numbers(self, frame: FrameType) -> dict[float, int]:
         """The numbers that the code after a break goes on with, where a value left torch there -> the op by which."""
@@ -81,21 +116,34 @@ class Bridges:
         held = (value for name, value in locals_of(frame) if name.startswith(_KEPT) and type(value) is float)
         return dict.fromkeys((value for value in held if value not in {0.0, 1.0}), self._export)
 
-    def _made(self, name: str, inputs: tuple[int, ...], result: Tensor, site: int) -> None:
+    def _made(
+        self, name: str, inputs: tuple[int, ...], result: Tensor, site: int, nodes: tuple[int, int] = (-1, -1)
+    ) -> None:
         index = len(self._recording.ops)
         number = self._recording.registry.enter(result, index, index).tensor
-        self._recording.append(name, inputs, (number,), site=site)
+        self._recording.append(name, inputs, (number,), site=site, sequence=nodes)
 
-    def _note(self, reason: str, plan: Plan) -> None:
-        frames = [frame for frame in plan.breaks[1] if not frame[2]]
-        if not frames or self._noted == _MOST_NOTES:
-            return
-        code, at, _ = frames[0]
-        where = f"{code.co_filename.replace(chr(92), '/').rpartition('/')[2]}:{line_at(code, at)}"
-        what = reason.strip().splitlines()[0].rstrip(".")
-        before = len(self._recording.notes)
-        self._recording.note(f"torch.compile broke the graph at {where}: {what}.")
-        self._noted += len(self._recording.notes) - before
+
+def _origins(result: Any, known: dict[Made, int], recording: Recording) -> tuple[tuple[int, ...], set[int]]:
+    """(the known tensors that a result was computed from, the numbers of autograd's nodes between these and it)."""
+    inputs: dict[int, None] = {}
+    nodes: set[int] = set()
+    todo, seen = [(node_of(result), result.output_nr)], set[Any]()
+    while todo and len(seen) < _FARTHEST:
+        edge = todo.pop()
+        node = edge[0]
+        if node is None or edge in seen:
+            continue
+        seen.add(edge)
+        leaf, made = getattr(node, "variable", None), (node._sequence_nr(), edge[1])
+        if made in known:
+            inputs[known[made]] = None
+        elif isinstance(leaf, Tensor):
+            inputs[recording.id_of(leaf)] = None
+        else:
+            nodes.add(made[0])
+            todo += node.next_functions
+    return tuple(inputs), nodes
 
 
 def _last(plan: Plan, results: Any) -> Tensor | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from torch import Tensor, nn
@@ -26,6 +26,7 @@ from autograd_inspector.capture.compiled.plan import (
 )
 from autograd_inspector.capture.compiled.written_code import call
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
@@ -177,9 +178,14 @@ class Interpreter:
 
     def _whole(self) -> nn.Module | None:
         """The module whose forward was captured: Dynamo names only those that are called in it."""
-        name = self._plan.code.co_varnames[:1]
-        value = value_of(f"L[{name[0]!r}]", self._frame) if name and self._plan.code.co_argcount else None
-        return value if isinstance(value, nn.Module) else None
+        code = self._plan.code
+        for name in code.co_varnames[: code.co_argcount]:
+            value = value_of(f"L[{name!r}]", self._frame)
+            if isinstance(value, nn.Module) and _same_place(code_of(type(value).forward), code):
+                return value
+        # A forward of torch's own is captured within a function that only passes its arguments on.
+        own = value_of("L['args'][0]", self._frame) if classify(code.co_filename) == SKIP else None
+        return own if isinstance(own, nn.Module) else None
 
     def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
@@ -203,6 +209,12 @@ class Interpreter:
             with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
                 self._modules.enter(module, (), {})
             self._open.append(module)
+
+
+def _same_place(one: CodeType | None, other: CodeType) -> bool:
+    """Whether code goes on with what another began."""
+    where = other.co_filename, other.co_firstlineno
+    return one is not None and (one.co_filename, one.co_firstlineno) == where
 
 
 def callers_of(modules: Sequence[nn.Module], frames: Sequence[Frame]) -> list[Sequence[Frame]]:

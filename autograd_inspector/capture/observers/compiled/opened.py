@@ -17,13 +17,15 @@ from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.apart import apart
-from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
+from autograd_inspector.capture.observers.compiled.bridges import BETWEEN, RESUMED, Bridges
 from autograd_inspector.capture.observers.compiled.counters import counting
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
-from autograd_inspector.capture.observers.compiled.recompilations import Recompilations
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
+from autograd_inspector.capture.observers.compiled.tally import Tally
 from autograd_inspector.capture.observers.optimizers.steps import Steps
+from autograd_inspector.capture.recording.raw_records import OP_WRITES
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, version_of
 from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_compiling
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
@@ -33,9 +35,10 @@ from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
 
 _BACKWARD = int(Trait.BACKWARD)
+_COMPILED = "compiled "
 OPAQUE = (
     "torch.compile made some of the code that ran, and no graph of it was seen: each call of it is one op, and what it "
-    "did inside is not seen. inspect(compiled='eager') runs it uncompiled, and then all of it is seen."
+    "did inside is not seen. inspect(compiled='eager') or --eager runs it uncompiled, and then all of it is seen."
 )
 UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
 
@@ -48,10 +51,18 @@ class CompiledCall(Opaque):
         self._opener = opener
         self.opened = False
         """Some graph of it was."""
+        self._began: tuple[int, int, int] | None = None
+        self._read = len(opener.recorder.recording.ops)
+        """So many ops were looked at for what they wrote."""
+        self._seen: dict[int, int] = {}
+        """Memory that these wrote -> its version after that."""
 
     def begin(self) -> None:
         """It begins, and with it the calls of its graphs."""
         self._opener.calls.append(self)
+        recording = self.recorder.recording
+        if not recording.inside_opaque and recording.here() and recording.active():
+            self._began = self.recorder.guard.run(self._beginning)
         super().begin()
 
     def end(self, error: BaseException | None = None) -> None:
@@ -60,9 +71,22 @@ class CompiledCall(Opaque):
         self._opener.stepping.ends()
         if self in calls:
             del calls[calls.index(self) :]
+        super().end(error)
         if not calls:
             self._opener.over()
-        super().end(error)
+        began, self._began = self._began, None
+        if began is not None and self.opened:
+            self.recorder.guard.run(self._opener.tally.called, self.function, began)
+
+    def _beginning(self) -> tuple[int, int, int]:
+        recording = self.recorder.recording
+        self._opener.bridges.given(self._arguments)
+        return len(recording.ops), recording.call, recording.stacks.here()
+
+    @property
+    def function(self) -> str:
+        """The name of what is called."""
+        return self.name.removeprefix(_COMPILED)
 
     def note(self, before: Before, raised: BaseException | None) -> None:
         """What the graphs did is recorded. What else was returned comes from the Python between them."""
@@ -74,9 +98,34 @@ class CompiledCall(Opaque):
             return
         results: list[Tensor] = []
         gather((self.result,), results)
+        site = recording.stacks.here()
         unknown = [each for each in results if recording.registry.entry_of(each) is None]
+        for each in unknown:
+            if needs_grad(each) and not is_leaf(each):
+                self._opener.bridges.between(each, tuple([entry.tensor for entry in before.entries]), site)
+        unknown = [each for each in unknown if recording.registry.entry_of(each) is None]
+        self.written_between(before, site)
         if unknown:
-            record(recording, before, self.name, unknown, site=recording.stacks.here())
+            record(recording, before, self.name, unknown, site=site)
+
+    def goes_on(self, site: int) -> None:
+        """Another graph is about to run."""
+        if self._before is not None:
+            self.written_between(self._before, site)
+
+    def written_between(self, before: Before, site: int) -> None:
+        """What Python has written since the last graph of what the call was given."""
+        recording, bridges = self.recorder.recording, self._opener.bridges
+        for index, op in recording.ops.items(self._read):
+            self._seen.update({write.storage: write.after for write in op[OP_WRITES]})
+            self._read = index + 1
+        triples = list(zip(before.tensors, before.entries, before.versions, strict=True))
+        mine = [each for each in triples if version_of(each[0]) > max(each[2], self._seen.get(each[1].storage, -1))]
+        if mine:
+            tensors, entries, versions = map(list, zip(*mine, strict=True))
+            now = Before(tensors, entries, versions, recorded=False, sequence=bridges.since)
+            record(recording, now, BETWEEN, (), site=bridges.place if bridges.place >= 0 else site)
+            bridges.since = sequence_number()
 
 
 class KeptOut:
@@ -109,8 +158,8 @@ class Opener:
         self.recorder = recorder
         self._modules = modules
         self.stepping = Stepping(steps)
-        self._bridges = Bridges(recorder.recording)
-        self._recompilations = Recompilations(recorder.recording)
+        self.bridges = Bridges(recorder.recording)
+        self.tally = Tally(recorder.recording)
         self._inside = 0
         """How many graphs run now."""
         self.calls: list[CompiledCall] = []
@@ -135,19 +184,22 @@ class Opener:
             return graph.run(*args)
         if optimizer is not None:
             self.opens()
+            self.recorder.guard.run(self.tally.runs, self.calls[0].function, graph.plan, frame)
             self.stepping.begins(optimizer, _around(frame))
             return graph.run(*args)
         if graph.plain:
             return self._observed(graph, args, frame)
         return self._expanded(graph, args, frame)
 
-    def _begins(self, graph: Graph, args: Sequence[Any], outer: int) -> None:
-        self.recorder.guard.run(self._bridges.arrive, graph.plan, args, outer)
-        self.recorder.guard.run(self._recompilations.runs, graph.plan)
+    def _begins(self, graph: Graph, args: Sequence[Any], frame: FrameType, outer: int) -> None:
+        self.recorder.guard.run(self.bridges.arrive, graph.plan, args, outer)
+        if graph.plan.code.co_name.startswith(RESUMED):
+            self.recorder.guard.run(self.calls[0].goes_on, outer)
+        self.recorder.guard.run(self.tally.runs, self.calls[0].function, graph.plan, frame)
 
     def over(self) -> None:
         """No compiled call runs any more."""
-        self._bridges.over()
+        self.bridges.over()
 
     def may_look_on(self, function: Any) -> bool:
         """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
@@ -161,19 +213,21 @@ class Opener:
         self.opens()
         outer = self._outer(frame)
         interpreter = self._interpreter(graph, frame)
-        self._begins(graph, args, outer)
+        self._begins(graph, args, frame, outer)
         put_on(self.recorder)
         try:
             results = interpreter.run(args, outer)
         finally:
             take_off(self.recorder)
-        self.recorder.guard.run(self._bridges.left, graph.plan, results, outer)
+        self.recorder.guard.run(self.bridges.left, graph.plan, results, outer)
         return results
 
     def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
         """The backend's code is run, and then the graph that it was made from, without data."""
         recording = self.recorder.recording
         shadow = self.recorder.guard.run(Shadow, recording, args) if can_stand_in(args) else None
+        if shadow is not None:
+            self._begins(graph, args, frame, self._outer(frame))
         first = sequence_number()
         result = graph.run(*args)
         if shadow is not None and not recording.closed:
@@ -193,7 +247,6 @@ class Opener:
         outer = self._outer(frame)
         with DisableTorchFunction():
             last = sequence_number()
-            self._begins(graph, shadow.given, outer)
             if last > first:
                 recording.append(self.calls[0].name, site=outer, sequence=(first, last))
         stand_ins = shadow.stand_ins()
@@ -208,7 +261,7 @@ class Opener:
         self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
-            self._bridges.left(graph.plan, result, outer)
+            self.bridges.left(graph.plan, result, outer)
 
     def opens(self) -> None:
         """Something of the calls that run is recorded."""
@@ -225,7 +278,7 @@ class Opener:
     def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
         recorder = self.recorder
         interpreter = Interpreter(recorder, self._modules, graph.plan, frame)
-        interpreter.reentered = recorder.guard.run(self._bridges.numbers, frame) or {}
+        interpreter.reentered = recorder.guard.run(self.bridges.numbers, frame) or {}
         return interpreter
 
 

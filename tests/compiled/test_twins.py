@@ -1,0 +1,136 @@
+"""Programs of `tests/practice` and the stories in compiled form: the same rules at the same lines as uncompiled."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from tests.compiled.twins import compiled, graphs, observed, said_of
+from tests.practice.programs import FOLDER, loaded, truth_of
+
+SICK = (
+    "adversarial/carlini_wagner",
+    "adversarial/iterative_fgsm",
+    "adversarial/patch_attack",
+    "amp/accumulation_with_scaler",
+    "amp/two_tower_retrieval",
+    "checkpoints/copy_of_a_running_model",
+    "checkpoints/pretrained_encoder",
+    "checkpoints/resumed_tabular_net",
+    "contrastive/learned_temperature_read_as_a_number",
+    "contrastive/moco_queue",
+    "detection/last_stage_unfrozen",
+    "detection/sum_of_losses",
+    "detection/validation_between_epochs",
+    "diffusion/latents_of_a_frozen_vae",
+    "diffusion/lora_on_attention",
+    "diffusion/x0_loss_zero_terminal_snr",
+    "distillation/schedule_free",
+    "embeddings/sparse_matrix_factorisation",
+    "federated/fedprox",
+    "flows/learned_base_distribution",
+    "flows/masked_coupling",
+    "gan/image_log",
+    "gan/weights_clipped_in_a_computed_copy",
+    "graphs/degree_of_learned_edges",
+    "hooks/lottery_ticket",
+    "meta/reptile_sine",
+    "neural_ode/integrator_detaches_the_slope",
+    "nlp_finetune/batch_norm_of_a_frozen_backbone_moves",
+    "optim/binary_connect",
+    "optim/lbfgs_closure",
+    "optim/lion",
+    "optim/nonnegative_factorisation",
+    "pinn/column_taken_out_of_the_leaf",
+    "rl/one_step_error_of_one_critic",
+    "second_order/newton_cg",
+    "selfsupervised/swav_prototypes",
+    "speech/speaker_verification",
+    "vae/tied_decoder",
+)
+HEALTHY = (
+    "adversarial/free_training_replay",
+    "amp/scaler_skips_a_step",
+    "checkpoints/resume_everything",
+    "contrastive/simclr_both_views",
+    "detection/ssd_hard_negatives",
+    "distillation/self_distillation_exits",
+    "hooks/step_inside_backward",
+    "lm/switch_experts_without_tokens",
+    "optim/lookahead_slow_weights",
+    "optim/own_attributes_on_parameters",
+    "recurrent/packed_bidirectional_tagger",
+)
+BY_INDUCTOR = ("flows/masked_coupling", "speech/speaker_verification", "adversarial/free_training_replay")
+"""Those that are also compiled by inductor, which takes seconds."""
+UNLIKE = {
+    "adversarial/dann_reversal": "ends otherwise: compiled, a Function may return too few gradients",
+    "adversarial/virtual_adversarial": "not seen: backward() in a loop, a function that Dynamo leaves to Python",
+    "audio_vision/masked_speech": "ends otherwise: the write that raises as written raises nothing",
+    "checkpoints/bf16_weights_assigned": "ends otherwise: torch refuses the operands while it compiles, before any op",
+    "detection/fpn_top_down": "ends otherwise: torch refuses the write while it compiles, before any op",
+    "distillation/fitnets": "not seen: a module made in Python between two graphs",
+    "energy/sliced_score_matching": "ends otherwise: the compiled region does not lead to x",
+    "functions/branch_taken_by_a_counter": "not seen: another branch in what a compiled checkpoint recomputes",
+    "functions/gradient_reversal": "not seen: writes in the backward of a Function that was compiled",
+    "functions/learned_step_quantiser": "ends otherwise: a compiled Function keeps nothing on its ctx",
+    "gan/infogan_joint_step": "ends otherwise: the symptom of the healthy program is another",
+    "graphs/gat_with_two_heads": "not seen: torch.tensor() of a tensor within a graph",
+    "hooks/grad_cam": "not seen: retain_grad() of what a hook within a graph was given",
+    "lm/checkpointed_dropout": "ends otherwise: the gradients are right",
+    "lm/lora_with_reentrant_checkpointing": "ends otherwise: it raises nothing",
+    "meta/learning_to_reweight": "ends otherwise: AOTAutograd refuses a second derivative, so in 8 more programs",
+    "point_clouds/closest_point_registration": "not seen: writes of an intermediate in Python between two graphs",
+    "point_clouds/set_abstraction": "not seen: which switch was thrown, as a graph writes all of them alike",
+    "recurrent/weight_drop": "not seen: a parameter made in Python between two graphs",
+    "rl/redq": "not seen: that one module was called four times, which is one call to the graph",
+    "rl/reinforce_continuous": "not seen: gradients that cancel inside a region's backward",
+    "robotics/cloning_on_features": "not seen: inference tensors that a compiled forward is given",
+    "vae/autoencoder_kl": "ends otherwise: the symptom is not there",
+    "vae/bernoulli_vae": "not seen: the method of a library's object within a graph, of which the lines are known",
+    "vae/ladder_vae": "not seen: hooks that a graph registers",
+}
+"""Programs of which something else is told in compiled form, and why."""
+CASES = [(name, backend) for name in (*SICK, *HEALTHY) for backend in ("eager", "aot_eager")]
+CASES += [pytest.param(name, "inductor", marks=pytest.mark.slow) for name in BY_INDUCTOR]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.timeout(300),
+]
+
+
+@pytest.mark.parametrize(("name", "backend"), CASES)
+def test_a_program_whose_forwards_are_compiled(name, backend, capsys):
+    """All errors and warnings are those of the program as it is written, at the same lines."""
+    source = FOLDER / f"{name}.py"
+    _, said, error = _as_written(source)
+    made, compiled_said, compiled_error = _run(source, backend)
+    assert made > 0
+    assert (compiled_said, compiled_error) == (said, error)
+
+
+def test_programs_that_are_told_otherwise_are_there():
+    """The table above names programs, and none of those that are held to be alike."""
+    assert all((FOLDER / f"{name}.py").exists() for name in UNLIKE)
+    assert not UNLIKE.keys() & {*SICK, *HEALTHY}
+
+
+@functools.cache
+def _as_written(source):
+    return _run(source, "")
+
+
+def _run(source, backend):
+    """(graphs, errors and warnings, the class of what ended it)."""
+    module = loaded(source)
+    module.__name__ = source.stem
+    if hasattr(module, "setup"):
+        module.setup()
+    if not backend:
+        report, error = observed(module.run, values=truth_of(module).values)
+        return 0, said_of(report, str(source)), type(error)
+    with compiled(module, backend):
+        report, error = observed(module.run, values=truth_of(module).values)
+        return graphs(), said_of(report, str(source)), type(error)
