@@ -73,6 +73,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
                 lines += [""] if lines else []
             elif line[:1] in {" ", "-", "+"} and not line.startswith(("--- ", "+++ ")):
                 lines.append(line)
+        while lines and not lines[-1][1:].strip() and lines[-1][:1] in {"", " "}:
+            lines.pop()
         indent = min((len(line[1:]) - len(line[1:].lstrip()) for line in lines if line[1:].strip()), default=0)
         return tuple(line[:1] + line[1 + indent :] for line in lines)
 

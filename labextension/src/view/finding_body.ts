@@ -15,7 +15,7 @@ export function story(context: Context, finding: FindingView): (HTMLElement | nu
       ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
       : null,
     finding.subjects?.length
-      ? el("p", { class: "agi-quiet" }, `concerns ${few(finding.subjects)}`)
+      ? el("p", { class: "agi-quiet" }, "concerns ", prose(few(finding.subjects)))
       : null,
     ...(finding.consequences ?? []).map((text) =>
       el("p", { class: "agi-quiet" }, "follows from it: ", prose(text)),

@@ -33,7 +33,9 @@ export class Placing {
     const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
     camera.show(all, SMALLEST);
     const chosen = this.picture.chosen();
-    bringTogether(chosen.length ? chosen : this.picture.problem(), camera, TOGETHER);
+    const whole =
+      scene.width * camera.k <= camera.width && scene.height * camera.k <= camera.height;
+    bringTogether(chosen.length ? chosen : this.picture.problem(), camera, TOGETHER, !whole);
     this.#settle(() => this.start());
   }
 

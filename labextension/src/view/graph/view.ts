@@ -2,7 +2,7 @@
 
 import { Layout } from "../../layout";
 import type { Box } from "../../layout/box";
-import { firstProblem } from "../../layout/problems";
+import { firstProblem, outsideSetup } from "../../layout/problems";
 import type { Item, Scene } from "../../layout/scene";
 import { count, type Open, openAround, opening, toDepth } from "../../layout/visible";
 import type { Work } from "../../layout/work";
@@ -111,6 +111,7 @@ export class Picture {
     const legend = entriesOf(scene, this.facts);
     yield;
     this.scene = scene;
+    this.camera.scene = scene;
     this.#byId = byId;
     this.marking.items = byId;
     const engaged = this.svg.root.contains(document.activeElement);
@@ -186,7 +187,7 @@ export class Picture {
 
   chosen(): Item[] {
     const { boxes } = this.layout.tree;
-    return this.#together([...this.marking.selected].map((id) => boxes[id]!));
+    return this.#together(outsideSetup([...this.marking.selected].map((id) => boxes[id]!)));
   }
 
   problem(): Item[] {
@@ -200,7 +201,8 @@ export class Picture {
   }
 
   /** Moves the picture so that those boxes are seen, if that is needed. */
-  bring(boxes: Box[]): void {
+  bring(all: Box[]): void {
+    const boxes = outsideSetup(all);
     this.reveal(boxes.slice(0, FEW), () => {
       bringTogether(this.#together(boxes), this.camera, TOGETHER);
       this.paint();
