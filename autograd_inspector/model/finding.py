@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from msgspec import Struct
@@ -63,6 +64,13 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     def code(self) -> tuple[Excerpt, ...]:
         """The excerpts; of a report that was kept without the text, the lines alone."""
         return self.excerpts or excerpts_of(self.locations, lambda _: {})
+
+    @property
+    def names_all(self) -> bool:
+        """Whether the message names all that the finding concerns."""
+        return all(
+            re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|\.[\w*])", self.message) is not None for name in self.subjects
+        )
 
     @property
     def changes(self) -> tuple[str, ...]:

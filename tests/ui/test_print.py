@@ -59,9 +59,10 @@ def test_a_printed_report_shows_all(page, file, report):
     page.emulate_media(media="print")
     shown_whole(page, report)
     expect(page.locator(READY)).to_be_hidden()
-    folded = page.locator(".ags-more > :not(summary)")
+    folded = page.locator(".ags-more:not(.ags-about) > :not(summary)")
     assert folded.count() > 0
     assert folded.first.bounding_box()["height"] > 0
+    expect(page.locator(".ags-about").first).to_be_hidden()
 
 
 def test_without_a_script_the_answer_is_there(browser, file, report):

@@ -14,7 +14,7 @@ export function story(context: Context, finding: FindingView): (HTMLElement | nu
     finding.steps?.length
       ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
       : null,
-    finding.subjects?.length
+    finding.subjects?.some((name) => !finding.message.includes(name))
       ? el("p", { class: "agi-quiet" }, "concerns ", prose(few(finding.subjects)))
       : null,
     ...(finding.consequences ?? []).map((text) =>
