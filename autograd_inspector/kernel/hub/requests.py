@@ -9,6 +9,7 @@ from typing import Any
 
 import comm
 import msgspec
+from msgspec.structs import replace
 
 from autograd_inspector.kernel.hub.entries import culprits
 from autograd_inspector.kernel.hub.hub import Hub
@@ -157,8 +158,8 @@ def _live(hub: Hub, request: Request, _send: Send) -> Answer:
     progress = None if hub.watch is None else hub.watch.progress()
     if progress is None:
         return Answer("answer", request.id)
-    findings, ids = hub.watch.certain()
-    return Answer("answer", request.id, live=Live(hub.watch.label, *progress, culprits(findings, ids)))
+    live = Live(hub.watch.label, *progress)
+    return Answer("answer", request.id, live=replace(live, marks=culprits(*hub.watch.certain())))
 
 
 def _stop(hub: Hub, request: Request, _send: Send) -> Answer:
