@@ -303,6 +303,7 @@ class Session:
             self.optimizers.close()
             self.modules.close()
             self.recording.forget()
+            self._interim = None  # The capture of the end has all that it had.
             self._held = _held_by_all  # It may hold the frame that opened it, and what is in there.
             self._phase = "closed"
             if _CURRENT is self:
@@ -344,7 +345,8 @@ class Session:
     @property
     def interim(self) -> Capture | None:
         """The program up to the last thing that is certain to be wrong with it; may be asked for in any thread."""
-        return None if self._interim is None else self._interim.capture
+        interim = self._interim
+        return None if interim is None else interim.capture
 
     def stop(self) -> None:
         """Record nothing from now on, in whatever thread the program runs: it goes on, and the report comes at its end.

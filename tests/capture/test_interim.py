@@ -66,6 +66,7 @@ def test_a_caught_failure_is_certain_at_the_next_step(net, opt):
         step(net, opt)
         [finding] = followed.certain
         step(net, opt)
+    assert followed.session.interim is None
     assert finding.rule == "AG201"
     assert "hidden.add_(1.0)" in finding.locations[0].source
     assert told([finding]) <= told(followed.report.findings)
