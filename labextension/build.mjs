@@ -10,7 +10,7 @@ const out = "../autograd_inspector/static";
 const shared = {
   outdir: out,
   bundle: true,
-  target: "es2020",
+  target: "es2022",
   minify: true,
   legalComments: "none",
   logLevel: "warning",

@@ -18,6 +18,7 @@ from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
@@ -75,6 +76,11 @@ class Analysis:
     def reductions(self) -> Reductions:
         """Which gradients were reduced over the ranks."""
         return Reductions(self.capture, self.timeline, lambda: self.gradients)
+
+    @cached_property
+    def returns_zeros(self) -> bool:
+        """Whether any op made zeros; where none did, nobody needs to know what made a gradient's memory."""
+        return any(is_a(name, OpKind.RETURNS_ZEROS) for name in {op.name for op in self.capture.ops})
 
     @cached_property
     def rounds(self) -> Rounds:

@@ -12,6 +12,7 @@ from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.session import Session, caller_frame
 from autograd_inspector.capture.undisturbed.holding import by, in_block
+from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.messages import text_of
 from autograd_inspector.own_files import is_own
 
@@ -98,7 +99,8 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         return run
 
     def _session_in(self, frame: FrameType) -> Session:
-        return Session(values=self._values, stop=frame, yields=self._around, eager=self._eager)
+        followed = shell_in_kernel() is not None
+        return Session(values=self._values, stop=frame, yields=self._around, eager=self._eager, followed=followed)
 
     def __enter__(self) -> Self:
         frame = _outside(caller_frame(0))

@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.failing import Failures
 from autograd_inspector.capture.freezing.freeze import freeze
+from autograd_inspector.capture.interim import Interim
 from autograd_inspector.capture.last_look import LastLook
 from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
@@ -76,6 +77,7 @@ class Session:
     ``yields``: it was opened around the program, by a command or a magic, not in it. A capture that the program opens
     itself then ends this one, which is better than an error in a program that runs well without us.
     ``eager``: what ``torch.compile`` made runs uncompiled. ``vitals`` goes on with the statistics of earlier captures.
+    ``followed``: a front end may ask what is certain while the program runs.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Session:
         yields: bool = False,
         eager: bool = False,
         vitals: Vitals | None = None,
+        followed: bool = False,
     ) -> None:
         self.yields = yields
         self._eager = eager
@@ -102,6 +105,9 @@ class Session:
         self.modules.used = self.optimizers.modes.look
         self._prints = Fingerprints(self.recording, self.guard)
         self.modules.given, self.optimizers.steps.prints = self._prints.given, self._prints
+        self._interim = Interim(self.recording, self.modules) if followed else None
+        if self._interim is not None:
+            self.recording.at_rest = self._interim.look
         if self.recording.vitals is not None:
             measure_in(self.recording, self.modules, self.recording.vitals)
         self.folding: Folding | None = None
@@ -260,6 +266,7 @@ class Session:
             self.optimizers.close()
             self.modules.close()
             self.recording.forget()
+            self._interim = None  # The capture of the end has all that it had.
             self._held = _held_by_all  # It may hold the frame that opened it, and what is in there.
             self._phase = "closed"
             if _CURRENT is self:
@@ -297,6 +304,12 @@ class Session:
         steps = 0 if self.folding is None else self.folding.steps
         seconds = time.perf_counter() - self._started
         return RecordingProgress(len(self.recording.ops), steps, seconds, stopped=self._stopped or bool(self.failure))
+
+    @property
+    def interim(self) -> Capture | None:
+        """The program up to the last thing that is certain to be wrong with it; may be asked for in any thread."""
+        interim = self._interim
+        return None if interim is None else interim.capture
 
     def stop(self) -> None:
         """Record nothing from now on, in whatever thread the program runs: it goes on, and the report comes at its end.

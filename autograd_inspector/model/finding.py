@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from msgspec import Struct
@@ -65,6 +66,13 @@ class Finding(Struct, frozen=True, omit_defaults=True):
         return self.excerpts or excerpts_of(self.locations, lambda _: {})
 
     @property
+    def names_all(self) -> bool:
+        """Whether the message names all that the finding concerns."""
+        return all(
+            re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|\.[\w*])", self.message) is not None for name in self.subjects
+        )
+
+    @property
     def changes(self) -> tuple[str, ...]:
         """The patch's lines without its headers, each with its sign, less their common indentation."""
         lines: list[str] = []
@@ -73,6 +81,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
                 lines += [""] if lines else []
             elif line[:1] in {" ", "-", "+"} and not line.startswith(("--- ", "+++ ")):
                 lines.append(line)
+        while lines and not lines[-1][1:].strip() and lines[-1][:1] in {"", " "}:
+            lines.pop()
         indent = min((len(line[1:]) - len(line[1:].lstrip()) for line in lines if line[1:].strip()), default=0)
         return tuple(line[:1] + line[1 + indent :] for line in lines)
 

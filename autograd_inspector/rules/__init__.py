@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.interrupts import is_interrupt
@@ -21,20 +21,23 @@ __all__ = ["CATALOGUE", "Rule", "findings_across", "findings_of", "unignored"]
 
 
 def findings_of(
-    capture: Capture, progress: Callable[[int, int], None] | None = None, write: Write = lambda _: ()
+    capture: Capture,
+    progress: Callable[[int, int], None] | None = None,
+    write: Write = lambda _: (),
+    codes: Collection[str] = CATALOGUE,
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """(findings, the one to fix first at the top; notes about rules that failed, and what would show more).
 
     ``progress`` is told before each rule how many have looked at the capture, and of how many.
 
-    ``write`` makes the edits of what a rule advises. A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
+    ``codes`` are the rules to apply. ``write`` makes the edits of what a rule advises. A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
     """
     analysis = Analysis(capture)
     findings: list[Finding] = []
     notes: list[str] = []
-    for done, code in enumerate(sorted(CATALOGUE)):
+    for done, code in enumerate(sorted(codes)):
         if progress is not None:
-            progress(done, len(CATALOGUE))
+            progress(done, len(codes))
         try:
             findings += CATALOGUE[code].findings(analysis, write)
         except Exception as failure:

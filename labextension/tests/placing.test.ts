@@ -71,3 +71,22 @@ test("what is chosen together is in sight together, smaller if need be, unless i
   expect(chosen.map((one) => inside(one, camera.seen))).toEqual([true, false]);
   expect(camera.k).toBe(0.8);
 });
+
+test("a picture that does not fit is centred on what went wrong, and leaves no room empty beside it", () => {
+  const scene = { width: 3000, height: 2000 };
+  camera.scene = scene;
+  const parts = { camera, scene: { ...scene, items: [], wires: [] }, chosen: () => [], paint() {} };
+  const at = (x: number, y: number): void => {
+    const placed = new Placing({ ...parts, problem: () => [{ ...item(y), x }] });
+    placed.resize(400, 300);
+  };
+  at(1500, 1000);
+  const { left, right } = camera.seen;
+  expect((left + right) / 2).toBeCloseTo(1540);
+  at(0, 0);
+  expect(camera.seen.left).toBeCloseTo(0);
+  expect(camera.seen.top).toBeCloseTo(0);
+  at(2920, 1960);
+  expect([camera.seen.right, camera.seen.bottom]).toEqual([3000, 2000]);
+  camera.scene = { width: 0, height: 0 };
+});

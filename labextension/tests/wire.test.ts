@@ -27,6 +27,17 @@ describe("a capture that is whole", () => {
     expect(broken.place(sigmoid.site)!.source).toContain("torch.sigmoid");
   });
 
+  test("leads from who saved its own result to who modified it", () => {
+    const graph = graphOf(capture("broken"));
+    const name = (id: number) => graph.nodes.find((node) => node.id === id)!.name;
+    const edges = graph.edges.filter((edge) => edge.kind === "modified");
+    expect(edges.map((edge) => [name(edge.source), name(edge.target), edge.cause])).toContainEqual([
+      "sigmoid",
+      "add_",
+      "v0→v1",
+    ]);
+  });
+
   test("marks the nodes that a finding is about", () => {
     const graph = graphOf(capture("broken"));
     expect(graph.nodes.filter((node) => node.findings.length).map((n) => n.name)).toContain("add_");

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from types import SimpleNamespace
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from autograd_inspector import Report, inspect
+from autograd_inspector.frontends.notebook import watch
 from autograd_inspector.frontends.notebook.watch import Watch
 from autograd_inspector.kernel.hub.messages import PROTOCOL, Listing
 from autograd_inspector.kernel.hub.requests import answered
@@ -190,6 +192,29 @@ def test_an_open_capture_tells_how_far_it_is(watched):
         torch.ones(2).exp()
         (running,) = ask(watched, "live")
     assert (running.live.ops, running.live.steps, running.live.stopped) == (2, 0, False)
+
+
+def test_an_open_capture_tells_what_is_certain(watched, monkeypatch):
+    """A finding whose facts can't change any more is told with its line while the program runs, and judged once."""
+    monkeypatch.setattr("autograd_inspector.api.inspect.shell_in_kernel", object)
+    judged = []
+    real = watch.certain_findings
+    monkeypatch.setattr(watch, "certain_findings", lambda *args: judged.append(1) or real(*args))
+    w = torch.ones(3, requires_grad=True)
+    with inspect():
+        hidden = (w * 2).sigmoid()
+        hidden.add_(1.0)
+        with contextlib.suppress(RuntimeError):
+            hidden.sum().backward()
+        (before,) = ask(watched, "live")
+        w.sum().backward()
+        (after,) = ask(watched, "live")
+        ask(watched, "live")
+    assert before.live.marks == ()
+    (mark,) = after.live.marks
+    assert (mark.rule, mark.severity, mark.cell) == ("AG201", "error", "test_requests.py")
+    assert mark.source == "hidden.add_(1.0)"
+    assert judged == [1]
 
 
 def test_the_open_capture_is_stopped(watched):

@@ -32,6 +32,17 @@ for step in range(100):
     opt.step()
     time.sleep(0.1)
 print("the program went on")"""
+CAUGHT = """%%autograd_inspect
+import contextlib, time
+net = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(100):
+    hidden = torch.sigmoid(net(torch.ones(2, 4)))
+    hidden += 1.0
+    with contextlib.suppress(RuntimeError):
+        hidden.sum().backward()
+    opt.step()
+    time.sleep(0.1)"""
 
 
 @pytest.fixture
@@ -112,3 +123,20 @@ def test_a_running_cell_is_followed_and_its_recording_stopped(page):
     expect(header).to_contain_text("recording stopped", timeout=RUN)
     expect(panel.cell(1)).to_contain_text("the program went on")
     expect(live).to_be_hidden()
+
+
+def test_what_is_certain_is_listed_while_the_cell_runs(page):
+    """Panel and status bar name the culprit's line long before the cell ends; a click brings it into sight."""
+    panel = page("certain", CAUGHT)
+    panel.show()
+    finding = panel.root.locator(".agi-live li")
+    finding.wait_for(timeout=RUN)
+    expect(finding).to_have_count(1)
+    expect(finding).to_contain_text("AG201")
+    expect(finding).to_contain_text("hidden += 1.0")
+    expect(panel.page.locator(".agi-findings-count")).to_contain_text("AG201 line 7")
+    expect(panel.entries).to_have_count(0)
+    finding.get_by_role("button", name="In [2], line 7").click()
+    expect(panel.cell(1).locator(".cm-line.agi-flash")).to_have_text("    hidden += 1.0")
+    panel.expect_entries(1)
+    expect(finding).to_have_count(0)

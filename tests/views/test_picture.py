@@ -100,6 +100,16 @@ def test_a_long_loop_is_folded_by_line():
     assert len(titles) <= 4
 
 
+def test_calls_of_a_module_stand_in_the_order_of_the_program():
+    """From left to right: the first call first, where one tensor led to all of them."""
+    net, x = nn.Linear(4, 4), torch.randn(2, 4)
+    with autograd_inspector.inspect() as inspection:
+        sum(net(x + shift).sum() for shift in range(8)).backward()
+    svg = inspection.report.to_svg()
+    titles = re.findall(r'x="([-.\d]+)"[^>]*>net \(call (\d)\)<', svg)
+    assert [int(call) for _, call in sorted(titles, key=lambda title: float(title[0]))] == list(range(1, 9))
+
+
 def test_the_picture_is_the_same_for_the_same_program():
     """Neither addresses nor random numbers are in DOT or SVG: another run of the program draws the same."""
 

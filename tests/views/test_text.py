@@ -196,3 +196,16 @@ def test_ops_outside_of_modules_are_listed_by_line():
             h = (h * w).tanh()
         h.sum().backward()
     assert re.search(r"h = \(h \* w\)\.tanh\(\) +mul ×50, tanh ×50", inspection.report.to_text())
+
+
+def test_a_long_line_of_an_edit_hangs_below_its_own_indentation(broken, finding):
+    """What does not fit in one line is told from the lines around it, and blank lines around an edit are left out."""
+    call = ", ".join(f"argument_{number}" for number in range(12))
+    patch = f"--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n first()\n-    old({call})\n+    new({call})\n \n"
+    text = told(broken, msgspec.structs.replace(finding, patch=patch), width=80)
+    lines = text.splitlines()
+    [start] = [number for number, line in enumerate(lines) if "+    new(" in line]
+    sign = lines[start].index("+")
+    assert lines[start + 1][: sign + 9].strip() == ""
+    assert lines[start + 1][sign + 9 :].startswith("argument_")
+    assert msgspec.structs.replace(finding, patch=patch).changes[-1].startswith("+")

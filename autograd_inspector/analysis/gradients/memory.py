@@ -32,7 +32,7 @@ def zeroed_in_place(analysis: Analysis, gradients: Iterable[int], start: int, en
 
 def _zeroed(analysis: Analysis, gradient: int, start: int, end: int) -> Op | None:
     tensors = analysis.capture.tensors
-    made = analysis.flow.birth(gradient)
+    made = analysis.flow.birth(gradient) if analysis.returns_zeros else None
     last = made if made is not None and start <= made.index < end and is_a(made.name, OpKind.RETURNS_ZEROS) else None
     for op, write in writes_into(analysis, gradient, start, end):
         if not _zeroes(analysis, op, write):

@@ -76,6 +76,8 @@ class Recording(Records):
 
     Tells which training step of the capture that was part of, counted from 1.
     """
+    at_rest: Callable[[], None] | None = None
+    """Called before a backward and after an optimizer step: where the program is about to go on."""
     watch: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
     """Makes the calls in a step that is watched, in which nothing is recorded."""
     adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
@@ -198,7 +200,7 @@ class Recording(Records):
         self.ledger, self.recorded, self.lineage = Ledger(), Recorded(), Lineage()
         self.compared, self.passed = Compared(), Passed()
         self._bounds, self._bounded = ([], [], []), 0
-        self.on_step = self.mode = self.watch = self.vitals = None
+        self.on_step = self.at_rest = self.mode = self.watch = self.vitals = None
         self.adopt = lambda _: None
 
 

@@ -15,6 +15,7 @@ from autograd_inspector.capture.undisturbed.holding import Held
 from autograd_inspector.frontends.notebook.outcome import say
 from autograd_inspector.frontends.notebook.shown_errors import ShownErrors
 from autograd_inspector.kernel.options import Options
+from autograd_inspector.kernel.shell import shell_in_kernel
 
 
 class Run:
@@ -33,7 +34,8 @@ class Run:
         self._shell = shell
         self._unmet = {*options.models, *options.optimizers}
         self._shown_errors = ShownErrors(shell, on_error)
-        self._session = Session(values=options.values, stop=stop, yields=True, eager=options.eager)
+        followed = shell_in_kernel() is not None
+        self._session = Session(values=options.values, stop=stop, yields=True, eager=options.eager, followed=followed)
         self._session.start(held=held)
         try:
             self._session.installation.made(self._shown_errors.end)

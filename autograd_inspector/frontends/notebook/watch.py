@@ -15,6 +15,7 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from autograd_inspector.api.errors import failure_of
+from autograd_inspector.api.interim import certain_findings
 from autograd_inspector.api.report import Report
 from autograd_inspector.capture.progress import RecordingProgress
 from autograd_inspector.capture.session import open_session
@@ -23,8 +24,10 @@ from autograd_inspector.frontends.notebook.outcome import deliver, say
 from autograd_inspector.frontends.notebook.run import Run
 from autograd_inspector.frontends.notebook.trial import CellTrials
 from autograd_inspector.interrupts import is_interrupt
-from autograd_inspector.kernel.cell_ids import ran
+from autograd_inspector.kernel.cell_ids import cell_ids, ran
 from autograd_inspector.kernel.options import Options, silent
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.finding import Finding
 
 
 class Watch:
@@ -42,6 +45,9 @@ class Watch:
         self._thread = 0
         self._run: Run | None = None
         self._trials: CellTrials | None = None
+        self._judging = threading.Lock()
+        self._judged: tuple[Capture | None, tuple[Finding, ...]] = None, ()
+        """The latest interim capture that was asked for, and what it proves."""
 
     @property
     def raw_cell(self) -> str:
@@ -61,6 +67,17 @@ class Watch:
         """How far the open capture is, whoever opened it; may be asked for in any thread."""
         session = open_session()
         return None if session is None else session.progress
+
+    def certain(self) -> tuple[tuple[Finding, ...], dict[str, str]]:
+        """What the open capture proves already, and the ids of the cells it knows; may be asked for in any thread."""
+        session = open_session()
+        capture = None if session is None else session.interim
+        if capture is None:
+            return (), {}
+        with self._judging:
+            if self._judged[0] is not capture:
+                self._judged = capture, certain_findings(capture, () if self._run is None else self._run.options.ignore)
+            return self._judged[1], cell_ids(capture)
 
     def stop_recording(self) -> bool:
         """End the recording of the open capture, not the cell. Returns whether there was one."""
@@ -96,6 +113,7 @@ class Watch:
                 _guarded(self._close, self._run, result)
         finally:
             self._run = self._cell = self.frame = None
+            self._judged = None, ()
             self._close_trials()
 
     def begin(self, options: Options) -> None:

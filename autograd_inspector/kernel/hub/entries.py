@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.cell_ids import cell_ids, first_line
 from autograd_inspector.kernel.hub.messages import Entry, Mark
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
 from autograd_inspector.views.encoding import main_cell
 from autograd_inspector.views.summary import headline, unjudged
 from autograd_inspector.views.tables.columns import legible
@@ -54,16 +57,26 @@ def _marks(report: ReportData, ids: dict[str, str]) -> Iterator[Mark]:
             if place.cell is None or (place.cell, place.lineno) in seen:
                 continue
             seen.add((place.cell, place.lineno))
-            yield Mark(
-                rule=finding.rule,
-                name=finding.name,
-                severity=finding.severity,
-                message=legible(finding.message, 1000),
-                cell=place.cell,
-                cell_id=ids.get(place.cell, ""),
-                line=place.lineno,
-                source=_exact(place.source),
-                role=legible(place.role, _SHORT),
-                fix=legible(finding.fix.strip(), 2000),
-                culprit=number == 0,
-            )
+            yield _mark(finding, place, ids, culprit=number == 0)
+
+
+def culprits(findings: Iterable[Finding], ids: dict[str, str]) -> tuple[Mark, ...]:
+    """The first line of each finding, in a cell or in a file."""
+    return tuple(_mark(finding, finding.locations[0], ids, culprit=True) for finding in findings if finding.locations)
+
+
+def _mark(finding: Finding, place: Location, ids: dict[str, str], *, culprit: bool) -> Mark:
+    cell = place.cell or legible(Path(place.filename).name, _SHORT)
+    return Mark(
+        rule=finding.rule,
+        name=finding.name,
+        severity=finding.severity,
+        message=legible(finding.message, 1000),
+        cell=cell,
+        cell_id=ids.get(cell, ""),
+        line=place.lineno,
+        source=_exact(place.source),
+        role=legible(place.role, _SHORT),
+        fix=legible(finding.fix.strip(), 2000),
+        culprit=culprit,
+    )

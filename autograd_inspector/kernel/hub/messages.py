@@ -20,7 +20,7 @@ REQUESTS = "autograd_inspector.requests"
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):
-    """A line of a cell that a finding names.
+    """A line of a cell that a finding names; of a program that still runs also a line of a file, by the file's name.
 
     ``culprit``: the first of its lines. ``source`` is the text that ran, without its indentation, "" where that cannot
     be told: a line that says something else now is not the one.
@@ -111,13 +111,17 @@ class Settings(Struct, frozen=True):
 
 
 class Live(Struct, frozen=True):
-    """A capture that is open while its cell runs: what was recorded so far. ``stopped``: it records no more."""
+    """A capture that is open while its cell runs: what was recorded so far. ``stopped``: it records no more.
+
+    ``marks``: the findings that nothing which comes later takes back, each with its culprit's line alone.
+    """
 
     cell: str
     ops: int
     steps: int
     seconds: float
     stopped: bool
+    marks: tuple[Mark, ...] = ()
 
 
 class Request(Struct, frozen=True, forbid_unknown_fields=False):

@@ -9,7 +9,9 @@ from typing import Any
 
 import comm
 import msgspec
+from msgspec.structs import replace
 
+from autograd_inspector.kernel.hub.entries import culprits
 from autograd_inspector.kernel.hub.hub import Hub
 from autograd_inspector.kernel.hub.messages import REQUESTS, Answer, Live, Progress, Refusal, Request
 from autograd_inspector.kernel.options import Options
@@ -154,7 +156,10 @@ def _configure(hub: Hub, request: Request, _send: Send) -> Answer:
 
 def _live(hub: Hub, request: Request, _send: Send) -> Answer:
     progress = None if hub.watch is None else hub.watch.progress()
-    return Answer("answer", request.id, live=None if progress is None else Live(hub.watch.label, *progress))
+    if progress is None:
+        return Answer("answer", request.id)
+    live = Live(hub.watch.label, *progress)
+    return Answer("answer", request.id, live=replace(live, marks=culprits(*hub.watch.certain())))
 
 
 def _stop(hub: Hub, request: Request, _send: Send) -> Answer:

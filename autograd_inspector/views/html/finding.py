@@ -122,7 +122,7 @@ def _culprit_line(culprit: Location) -> str:
 def _more(finding: Finding) -> Iterator[Markup]:
     """How it came about, whom it concerns, what follows."""
     sentences = [prose(shown(text, _SENTENCE)) for text in finding.details[:_SENTENCES]]
-    if finding.subjects:
+    if not finding.names_all:
         sentences.append(together(f"Concerns: {join_names((shown(name, _NAME) for name in finding.subjects), _NAMES)}"))
     sentences += [
         together("Follows from it: ", prose(shown(text, _SENTENCE))) for text in finding.consequences[:_SENTENCES]
@@ -134,7 +134,7 @@ def _more(finding: Finding) -> Iterator[Markup]:
 
 def _about(page: RulePage) -> Markup:
     sections = (_section(section) for section in page.sections)
-    return element("details", element("summary", f"About {page.rule}"), *sections, class_="ags-more")
+    return element("details", element("summary", f"About {page.rule}"), *sections, class_="ags-more ags-about")
 
 
 def _section(section: Section) -> Markup:

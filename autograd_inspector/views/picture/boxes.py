@@ -28,6 +28,7 @@ class Box(Struct, frozen=True):
     """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it.
 
     ``devices``: where the tensors of its parameters and results live. ``nodes``: the graph's nodes that it stands for.
+    ``call``: the module call that it stands for, -1 for none.
     """
 
     id: int
@@ -40,6 +41,7 @@ class Box(Struct, frozen=True):
     leaf: bool = False
     devices: tuple[str, ...] = ()
     nodes: tuple[int, ...] = ()
+    call: int = -1
 
 
 class Link(Struct, frozen=True):
@@ -162,6 +164,7 @@ class _Drawing:
             all(node.leaf for node in nodes),
             self._devices(nodes),
             tuple(node.id for node in nodes),
+            int(key[1]) if key[0] == "call" else -1,
         )
 
     def _devices(self, nodes: list[GraphNode]) -> tuple[str, ...]:

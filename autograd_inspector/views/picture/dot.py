@@ -51,11 +51,19 @@ def to_dot(report: ReportData, *, boxes: int = 40, color_by: ColorBy = "gradient
         height="0.3",
     )
     graph.attr("edge", fontname=_FONT, fontsize="9", arrowsize="0.6", penwidth="1.1")
+    if _called_again(drawn.boxes, report):
+        graph.attr(ordering="out")  # Else `dot` puts the calls wherever the fewest edges cross.
     graph.attr(label=_html(_legend(drawn.boxes, drawn.links, color_by)))
     _cluster(graph, drawn.boxes, 0, report, paints)
     for link in drawn.links:
         _edge(graph, link)
     return graph
+
+
+def _called_again(boxes: tuple[Box, ...], report: ReportData) -> bool:
+    """Whether a module has several boxes, which are read in the order of its calls."""
+    calls = [report.capture.calls[box.call] for box in boxes if box.call >= 0]
+    return len({(call.root, call.path) for call in calls}) < len(calls)
 
 
 def _html(label: Markup) -> str:

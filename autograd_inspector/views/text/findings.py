@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -52,7 +51,7 @@ def _sentences(finding: Finding) -> Table:
     grid.add_row(Text("why: ", "dim"), Text(shown(finding.message, 4000)))
     for detail in finding.details:
         grid.add_row("", Hanging(Text(f"· {shown(detail, 1000)}")))
-    if not _named(finding):
+    if not finding.names_all:
         names = join_names((shown(name, 80) for name in finding.subjects), _NAMES)
         grid.add_row("", Text(f"concerns: {names}", "dim"))
     if finding.fix:
@@ -60,7 +59,7 @@ def _sentences(finding: Finding) -> Table:
         tried = f" [{_TRIED[finding.verified]}]" if finding.verified else ""
         grid.add_row(Text("fix: ", "green"), Text("\n".join(lines) + tried, "green"))
     for line in finding.changes[:_CHANGES]:
-        grid.add_row("", Text(shown(line, 200), _CHANGED.get(line[:1], "dim")))
+        grid.add_row("", _changed(shown(line, 200)))
     if finding.changes and finding.applicability == "unsafe":
         grid.add_row("", Text(f"({UNSAFE})", "dim"))
     for text in finding.consequences:
@@ -68,9 +67,7 @@ def _sentences(finding: Finding) -> Table:
     return grid
 
 
-def _named(finding: Finding) -> bool:
-    """Whether the message names all that the finding concerns."""
-    return all(
-        re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|\.[\w*])", finding.message) is not None
-        for name in finding.subjects
-    )
+def _changed(line: str) -> Hanging:
+    """A line of the edit: what does not fit stands further right, for to the left it would be a line of its own."""
+    indentation = len(line[1:]) - len(line[1:].lstrip())
+    return Hanging(Text(line, _CHANGED.get(line[:1], "dim")), 1 + indentation + 4)

@@ -72,20 +72,20 @@ export interface Tree {
 
 /** Boxes by node: nearly all nodes have one, and a list of one a node would be 50,000 lists. */
 export class Places {
-  private readonly only: (Box | undefined)[] = [];
-  private readonly several = new Map<number, Box[]>();
+  readonly #only: (Box | undefined)[] = [];
+  readonly #several = new Map<number, Box[]>();
 
   add(node: number, box: Box): void {
-    const first = this.only[node];
-    const list = this.several.get(node);
-    if (!first) this.only[node] = box;
+    const first = this.#only[node];
+    const list = this.#several.get(node);
+    if (!first) this.#only[node] = box;
     else if (list) list.push(box);
-    else this.several.set(node, [first, box]);
+    else this.#several.set(node, [first, box]);
   }
 
   get(node: number): readonly Box[] {
-    const only = this.only[node];
-    return this.several.get(node) ?? (only ? [only] : []);
+    const only = this.#only[node];
+    return this.#several.get(node) ?? (only ? [only] : []);
   }
 }
 

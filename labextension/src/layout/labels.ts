@@ -25,42 +25,42 @@ export const PAD = { x: 10, y: 6 };
 const NARROWEST = 56;
 
 export class Labels {
-  private readonly cache = new Map<Box, Label>();
-  private readonly said = new Map<Box, Line[]>();
-  private readonly names: Names;
+  readonly #cache = new Map<Box, Label>();
+  readonly #said = new Map<Box, Line[]>();
+  readonly #names: Names;
 
   constructor(
     private readonly tree: Tree,
     private readonly measure: Measure,
   ) {
-    this.names = new Names(tree);
+    this.#names = new Names(tree);
   }
 
   of(box: Box): Label {
-    let label = this.cache.get(box);
+    let label = this.#cache.get(box);
     if (!label) {
-      label = this.sized(box, this.lines(box));
-      this.cache.set(box, label);
+      label = this.#sized(box, this.lines(box));
+      this.#cache.set(box, label);
     }
     return label;
   }
 
   /** What is written, without its size. */
   lines(box: Box): Line[] {
-    let lines = this.said.get(box);
+    let lines = this.#said.get(box);
     if (!lines) {
-      const [title, subtitle] = this.names.of(box);
+      const [title, subtitle] = this.#names.of(box);
       lines = [{ text: title, role: "title" }];
       if (subtitle) lines.push({ text: subtitle, role: "small" });
       lines.push(...remarksOf(box, this.tree));
-      this.said.set(box, lines);
+      this.#said.set(box, lines);
     }
     return lines;
   }
 
   /** Name and class, for the head of an open box. */
   head(box: Box): [string, string] {
-    return this.names.head(box);
+    return this.#names.head(box);
   }
 
   headWidth(box: Box): number {
@@ -72,7 +72,7 @@ export class Labels {
     return this.measure(text, role);
   }
 
-  private sized(box: Box, lines: Line[]): Label {
+  #sized(box: Box, lines: Line[]): Label {
     let width = 0;
     let height = 2 * PAD.y;
     for (const line of lines) {

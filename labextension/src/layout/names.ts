@@ -6,22 +6,22 @@ import { isLeaf } from "./leaves";
 import { counted, listed, opName, shown } from "./text";
 
 export class Names {
-  private readonly calls: Map<number, Call>;
-  private readonly times = new Map<string, number>();
+  readonly #calls: Map<number, Call>;
+  readonly #times = new Map<string, number>();
 
   constructor(private readonly tree: Tree) {
-    this.calls = new Map(tree.graph.calls.map((call) => [call.id, call]));
+    this.#calls = new Map(tree.graph.calls.map((call) => [call.id, call]));
     for (const { kind, call: id } of tree.boxes) {
-      const call = kind === "module" ? this.calls.get(id)! : null;
+      const call = kind === "module" ? this.#calls.get(id)! : null;
       if (!call) continue;
       const key = `${call.root} ${call.path}`;
-      this.times.set(key, (this.times.get(key) ?? 0) + 1);
+      this.#times.set(key, (this.#times.get(key) ?? 0) + 1);
     }
   }
 
   /** Title and subtitle. */
   of(box: Box): [string, string] {
-    const [title, subtitle] = box.node ? this.ofNode(box, box.node) : this.ofGroup(box);
+    const [title, subtitle] = box.node ? this.#ofNode(box, box.node) : this.#ofGroup(box);
     return box.computedAgain ? [`${title} ↻`, subtitle] : [title, subtitle];
   }
 
@@ -32,36 +32,36 @@ export class Names {
     return [title, type === title ? "" : type];
   }
 
-  private ofNode(box: Box, node: GraphNode): [string, string] {
+  #ofNode(box: Box, node: GraphNode): [string, string] {
     if (!isLeaf(node)) return [opName(node.name), node.shape && `→ ${shown(node.shape)}`];
-    const name = shown(this.inside(box.parent, node.name));
+    const name = shown(this.#inside(box.parent, node.name));
     const kind = node.kind === "parameter" && !node.tracked ? "frozen" : node.kind;
     const missing = node.gradient === "none" ? " · no gradient" : "";
     return name ? [name, `${kind} ${shown(node.shape)}`.trim() + missing] : [kind, node.shape];
   }
 
-  private ofGroup(box: Box): [string, string] {
+  #ofGroup(box: Box): [string, string] {
     const inside = box.children;
     switch (box.kind) {
       case "module": {
-        const call = this.calls.get(box.call)!;
-        return [this.moduleName(box), joined(shown(call.type), ...contents(box, call.type))];
+        const call = this.#calls.get(box.call)!;
+        return [this.#moduleName(box), joined(shown(call.type), ...contents(box, call.type))];
       }
       case "repeat": {
         const units = unitsOf(box);
         const first = units[0]!;
-        const many = `×${units.length} ${first.kind === "unit" ? "" : this.nameOf(first)}`.trim();
-        const what = first.kind === "unit" ? first.children.map((c) => this.nameOf(c)) : [];
+        const many = `×${units.length} ${first.kind === "unit" ? "" : this.#nameOf(first)}`.trim();
+        const what = first.kind === "unit" ? first.children.map((c) => this.#nameOf(c)) : [];
         const span =
           first.kind === "module"
-            ? `${this.moduleName(first)} … ${this.moduleName(units.at(-1)!)}`
+            ? `${this.#moduleName(first)} … ${this.#moduleName(units.at(-1)!)}`
             : listed(what);
         return [many, joined(span, ...contents(box))];
       }
       case "unit":
         return [
           listed(
-            inside.map((child) => this.nameOf(child)),
+            inside.map((child) => this.#nameOf(child)),
             2,
           ),
           `${unitNumber(box)}`,
@@ -79,30 +79,30 @@ export class Names {
     }
   }
 
-  private nameOf(box: Box): string {
+  #nameOf(box: Box): string {
     if (box.node) return opName(box.node.name);
-    return box.kind === "module" ? shown(this.calls.get(box.call)!.type) : this.of(box)[0];
+    return box.kind === "module" ? shown(this.#calls.get(box.call)!.type) : this.of(box)[0];
   }
 
-  private moduleName(box: Box): string {
-    const call = this.calls.get(box.call)!;
-    const path = this.relative(call, box.parent);
+  #moduleName(box: Box): string {
+    const call = this.#calls.get(box.call)!;
+    const path = this.#relative(call, box.parent);
     const again =
-      (this.times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
+      (this.#times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
     return shown(path || call.type) + again;
   }
 
   /** `norm` in the box of its model, `net.norm` where no module is around it. */
-  private relative(call: Call, around: Box | null): string {
-    const outer = this.pathOf(around);
+  #relative(call: Call, around: Box | null): string {
+    const outer = this.#pathOf(around);
     if (outer !== "" && call.path.startsWith(`${outer}.`)) return call.path.slice(outer.length + 1);
     if (around && around.call >= 0) return call.path;
     return [this.tree.graph.models[call.root], call.path].filter(Boolean).join(".");
   }
 
   /** What a tensor is called in the box of a module: `weight` for `net.0.weight` in `0` of `net`. */
-  private inside(box: Box | null, name: string): string {
-    const call = box && this.calls.get(box.call);
+  #inside(box: Box | null, name: string): string {
+    const call = box && this.#calls.get(box.call);
     if (!call) return name;
     const model = this.tree.graph.models[call.root] ?? "";
     const owners = [[model, call.path].filter(Boolean).join("."), call.path];
@@ -110,8 +110,8 @@ export class Names {
     return owner === undefined ? name : name.slice(owner.length + 1);
   }
 
-  private pathOf(box: Box | null): string {
-    return box && box.call >= 0 ? (this.calls.get(box.call)?.path ?? "") : "";
+  #pathOf(box: Box | null): string {
+    return box && box.call >= 0 ? (this.#calls.get(box.call)?.path ?? "") : "";
   }
 }
 

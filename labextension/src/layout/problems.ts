@@ -73,5 +73,16 @@ export function firstProblem(tree: Tree): Box[] {
     const edge = cut === undefined ? undefined : tree.graph.edges[cut];
     if (edge) ids = [edge.source, edge.target];
   }
-  return ids.flatMap((id) => tree.boxesOf.get(id)).slice(0, 8);
+  return outsideSetup(ids.flatMap((id) => tree.boxesOf.get(id))).slice(0, 8);
+}
+
+/** Where parameters are used; where they are only made, if that is all. Nobody opens the initialisation without need. */
+export function outsideSetup(boxes: Box[]): Box[] {
+  const outside = boxes.filter((box) => !inSetup(box));
+  return outside.length ? outside : boxes;
+}
+
+function inSetup(box: Box): boolean {
+  for (let at: Box | null = box; at; at = at.parent) if (at.kind === "setup") return true;
+  return false;
 }

@@ -4,24 +4,24 @@ import type { Call } from "../model/graph";
 import type { Box } from "./box";
 
 export class Signatures {
-  private readonly known = new Map<string, number>();
+  readonly #known = new Map<string, number>();
 
   constructor(private readonly calls: Map<number, Call>) {}
 
   of(box: Box): number {
     if (box.signature >= 0) return box.signature;
-    const key = box.node ? box.node.name : this.inside(box);
-    let number = this.known.get(key);
+    const key = box.node ? box.node.name : this.#inside(box);
+    let number = this.#known.get(key);
     if (number === undefined) {
-      number = this.known.size;
-      this.known.set(key, number);
+      number = this.#known.size;
+      this.#known.set(key, number);
     }
     box.signature = number;
     return number;
   }
 
   /** No name of an op has a space in it. */
-  private inside(box: Box): string {
+  #inside(box: Box): string {
     let key = `${box.kind} ${box.kind === "module" ? this.calls.get(box.call)!.type : box.children.length}`;
     for (const child of box.children) key += ` ${this.of(child)}`;
     return key;

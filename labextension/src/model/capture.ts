@@ -59,25 +59,25 @@ export function range(from: number, to: number): number[] {
 }
 
 export class Capture {
-  private readonly savedStarts: number[];
-  private readonly gradFnStarts: number[];
-  private readonly inputStarts: number[];
-  private readonly outputStarts: number[];
-  private readonly writeStarts: number[];
-  private readonly chainStarts: number[];
+  readonly #savedStarts: number[];
+  readonly #gradFnStarts: number[];
+  readonly #inputStarts: number[];
+  readonly #outputStarts: number[];
+  readonly #writeStarts: number[];
+  readonly #chainStarts: number[];
   /** Index of the text "modified"; of no text where nothing was. */
-  private readonly modified: number;
+  readonly #modified: number;
   /** Parameter -> the leaf that shows it. */
   readonly leafOf = new Map<number, number>();
 
   constructor(readonly data: Data) {
-    this.savedStarts = starts(data.nodes.saved);
-    this.gradFnStarts = starts(data.nodes.grad_fns);
-    this.inputStarts = starts(data.ops.inputs);
-    this.outputStarts = starts(data.ops.outputs);
-    this.writeStarts = starts(data.ops.writes);
-    this.chainStarts = starts(data.sites.chain);
-    this.modified = data.strings.indexOf("modified");
+    this.#savedStarts = starts(data.nodes.saved);
+    this.#gradFnStarts = starts(data.nodes.grad_fns);
+    this.#inputStarts = starts(data.ops.inputs);
+    this.#outputStarts = starts(data.ops.outputs);
+    this.#writeStarts = starts(data.ops.writes);
+    this.#chainStarts = starts(data.sites.chain);
+    this.#modified = data.strings.indexOf("modified");
     const leaves = ["parameter", "buffer", "input", "gradient"].map((k) => data.strings.indexOf(k));
     for (let n = 0; n < this.size; n++) {
       const kind = data.nodes.kind[n]!;
@@ -113,7 +113,7 @@ export class Capture {
 
   saved(node: number): SavedFacts[] {
     const { saved: s } = this.data;
-    return range(this.savedStarts[node]!, this.savedStarts[node + 1]!).map((row) => ({
+    return range(this.#savedStarts[node]!, this.#savedStarts[node + 1]!).map((row) => ({
       name: this.text(s.name[row]),
       tensor: s.tensor[row]!,
       shape: this.text(s.shape[row]),
@@ -142,7 +142,7 @@ export class Capture {
   savedBytes(): Float64Array {
     const bytes = new Float64Array(this.size);
     for (let node = 0; node < this.size; node++) {
-      for (let row = this.savedStarts[node]!; row < this.savedStarts[node + 1]!; row++)
+      for (let row = this.#savedStarts[node]!; row < this.#savedStarts[node + 1]!; row++)
         bytes[node]! += this.data.saved.nbytes[row]!;
     }
     return bytes;
@@ -162,15 +162,15 @@ export class Capture {
   /** Something modified one of its saved tensors. */
   spoiled(node: number): boolean {
     const { status } = this.data.saved;
-    for (let row = this.savedStarts[node]!; row < this.savedStarts[node + 1]!; row++) {
-      if (status[row] === this.modified) return true;
+    for (let row = this.#savedStarts[node]!; row < this.#savedStarts[node + 1]!; row++) {
+      if (status[row] === this.#modified) return true;
     }
     return false;
   }
 
   gradFns(node: number): string[] {
     const names: string[] = [];
-    for (let row = this.gradFnStarts[node]!; row < this.gradFnStarts[node + 1]!; row++) {
+    for (let row = this.#gradFnStarts[node]!; row < this.#gradFnStarts[node + 1]!; row++) {
       names.push(this.text(this.data.grad_fns.name[row]));
     }
     return names;
@@ -178,7 +178,7 @@ export class Capture {
 
   inputs(op: number): { tensor: number; version: number }[] {
     const { tensor, version } = this.data.inputs;
-    return range(this.inputStarts[op]!, this.inputStarts[op + 1]!).map((row) => ({
+    return range(this.#inputStarts[op]!, this.#inputStarts[op + 1]!).map((row) => ({
       tensor: tensor[row]!,
       version: version[row]!,
     }));
@@ -186,7 +186,7 @@ export class Capture {
 
   outputs(op: number): { tensor: number; version: number }[] {
     const { tensor, version } = this.data.outputs;
-    return range(this.outputStarts[op]!, this.outputStarts[op + 1]!).map((row) => ({
+    return range(this.#outputStarts[op]!, this.#outputStarts[op + 1]!).map((row) => ({
       tensor: tensor[row]!,
       version: version[row]!,
     }));
@@ -194,7 +194,7 @@ export class Capture {
 
   writes(op: number): OpWrite[] {
     const { tensor, before, after } = this.data.writes;
-    return range(this.writeStarts[op]!, this.writeStarts[op + 1]!).map((row) => ({
+    return range(this.#writeStarts[op]!, this.#writeStarts[op + 1]!).map((row) => ({
       tensor: tensor[row]!,
       before: before[row]!,
       after: after[row]!,
@@ -204,18 +204,18 @@ export class Capture {
   /** The call chain of a site, the user's own line first. */
   frames(site: number): Frame[] {
     if (site < 0 || site >= this.data.sites.user.length) return [];
-    const chain = range(this.chainStarts[site]!, this.chainStarts[site + 1]!).map(
+    const chain = range(this.#chainStarts[site]!, this.#chainStarts[site + 1]!).map(
       (row) => this.data.chain.frame[row]!,
     );
     const user = this.data.sites.user[site]!;
     return [user, ...chain.filter((frame) => frame !== user)]
       .filter((frame) => frame >= 0)
-      .map((frame) => this.frame(frame));
+      .map((frame) => this.#frame(frame));
   }
 
   place(site: number): Frame | undefined {
     const user = this.data.sites.user[site] ?? -1;
-    return user < 0 ? undefined : this.frame(user);
+    return user < 0 ? undefined : this.#frame(user);
   }
 
   /** Module of a call as everything else names it: `net.0`. */
@@ -228,7 +228,7 @@ export class Capture {
     return [head.models[root] ?? "", path].filter(Boolean).join(".");
   }
 
-  private frame(row: number): Frame {
+  #frame(row: number): Frame {
     const { frames: f } = this.data;
     const filename = this.text(f.filename[row]);
     const cell = this.text(f.cell[row]);

@@ -23,7 +23,10 @@ function edgesFrom(capture: Capture, saver: GraphNode, writes: Map<number, Write
   const edges: GraphEdge[] = [];
   for (const { tensor, status, saved } of capture.saved(saver.id)) {
     if (status !== "modified") continue;
-    const later = (writes.get(tensor) ?? []).filter((write) => write.after > saved);
+    // Of its own result a node saves no tensor that the program has.
+    const later = (writes.get(tensor < 0 ? saver.tensor : tensor) ?? []).filter(
+      (write) => write.after > saved,
+    );
     for (const { node, before, after } of later.slice(0, MOST)) {
       if (node === saver.id) continue;
       edges.push({

@@ -10,39 +10,39 @@ type Waiting = {
 };
 
 export class Kernel {
-  private readonly waiting = new Map<number, Waiting>();
-  private next = 0;
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 0;
 
   constructor(private readonly model: Model) {
-    model.on("msg:custom", this.answer);
+    model.on("msg:custom", this.#answer);
   }
 
   /** The report in another form. */
   readonly ask = (format: "dot" | "json" | "html"): Promise<string> =>
     new Promise((resolve, reject) => {
-      const id = this.next++;
-      const late = () => this.settle(id)?.reject(new Error("no answer; is the kernel running?"));
-      this.waiting.set(id, { resolve, reject, timer: setTimeout(late, PATIENCE) });
+      const id = this.#next++;
+      const late = () => this.#settle(id)?.reject(new Error("no answer; is the kernel running?"));
+      this.#waiting.set(id, { resolve, reject, timer: setTimeout(late, PATIENCE) });
       this.model.send({ command: "export", id, format });
     });
 
   close(): void {
-    this.model.off("msg:custom", this.answer);
-    for (const id of [...this.waiting.keys()])
-      this.settle(id)?.reject(new Error("the widget was closed"));
+    this.model.off("msg:custom", this.#answer);
+    for (const id of [...this.#waiting.keys()])
+      this.#settle(id)?.reject(new Error("the widget was closed"));
   }
 
-  private readonly answer = (message: { id?: number; text?: string; error?: string }): void => {
+  readonly #answer = (message: { id?: number; text?: string; error?: string }): void => {
     if (typeof message?.id !== "number") return;
-    const waiting = this.settle(message.id);
+    const waiting = this.#settle(message.id);
     if (typeof message.text === "string") waiting?.resolve(message.text);
     else waiting?.reject(new Error(message.error ?? "an answer without text"));
   };
 
-  private settle(id: number): Waiting | undefined {
-    const request = this.waiting.get(id);
+  #settle(id: number): Waiting | undefined {
+    const request = this.#waiting.get(id);
     if (request) clearTimeout(request.timer);
-    this.waiting.delete(id);
+    this.#waiting.delete(id);
     return request;
   }
 }

@@ -14,13 +14,13 @@ export type Origin =
 type Listener = (ids: readonly number[], origin: Origin, focus: boolean) => void;
 
 export class Selection {
-  private listeners: Listener[] = [];
+  #listeners: Listener[] = [];
   ids: readonly number[] = [];
   /** The finding whose nodes these are, by number; null where nodes were chosen one by one. */
   finding: number | null = null;
 
   listen(listener: Listener): void {
-    this.listeners.push(listener);
+    this.#listeners.push(listener);
   }
 
   set(ids: readonly number[], origin: Origin, focus = false, finding: number | null = null): void {
@@ -28,6 +28,6 @@ export class Selection {
     if (same && finding === this.finding && !focus) return;
     this.ids = [...ids];
     this.finding = finding;
-    for (const listener of this.listeners) listener(this.ids, origin, focus);
+    for (const listener of this.#listeners) listener(this.ids, origin, focus);
   }
 }

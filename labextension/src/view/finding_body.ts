@@ -14,8 +14,8 @@ export function story(context: Context, finding: FindingView): (HTMLElement | nu
     finding.steps?.length
       ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
       : null,
-    finding.subjects?.length
-      ? el("p", { class: "agi-quiet" }, `concerns ${few(finding.subjects)}`)
+    finding.subjects?.some((name) => !finding.message.includes(name))
+      ? el("p", { class: "agi-quiet" }, "concerns ", prose(few(finding.subjects)))
       : null,
     ...(finding.consequences ?? []).map((text) =>
       el("p", { class: "agi-quiet" }, "follows from it: ", prose(text)),

@@ -40,7 +40,7 @@ export function findings(context: Context): HTMLElement {
 /** One finding; what it holds is made when it is first opened. */
 class Row {
   readonly host: HTMLDetailsElement;
-  private filled = false;
+  #filled = false;
 
   constructor(
     private readonly context: Context,
@@ -68,26 +68,26 @@ class Row {
       ),
     );
     this.host.addEventListener("toggle", () => {
-      if (this.host.open) this.opened();
+      if (this.host.open) this.#opened();
     });
   }
 
   /** Open while it is the one that is read. */
   follow(): void {
     const read = this.context.finding === this.n;
-    if (read) this.fill();
+    if (read) this.#fill();
     if (read && !this.host.open) this.host.open = true;
     this.host.classList.toggle("agi-selected", this.context.selection.finding === this.n);
   }
 
-  private opened(): void {
-    this.fill();
+  #opened(): void {
+    this.#fill();
     if (this.context.finding !== this.n) this.context.choose(this.n, "findings");
   }
 
-  private fill(): void {
-    if (this.filled) return;
-    this.filled = true;
+  #fill(): void {
+    if (this.#filled) return;
+    this.#filled = true;
     const { context, finding, n } = this;
     const { rule, name, message, nodes = [] } = finding;
     const show = () => {

@@ -32,13 +32,13 @@ export class PlacementTable {
     role: "group",
     "aria-label": "Placement",
   });
-  private sort: Key | "" = "";
-  private down = false;
-  private text = "";
-  private wrong = false;
-  private open = new Set<string>();
-  private marked = new Set<number>();
-  private opened = new Set<number>();
+  #sort: Key | "" = "";
+  #down = false;
+  #text = "";
+  #wrong = false;
+  #open = new Set<string>();
+  #marked = new Set<number>();
+  #opened = new Set<number>();
 
   constructor(
     private readonly rows: Row[],
@@ -46,38 +46,38 @@ export class PlacementTable {
     private readonly about: About,
   ) {
     const mismatched = new Set(rows.filter((row) => row.problems.length).map((row) => row.module));
-    if (mismatched.size <= OPEN_AT_FIRST) this.open = mismatched;
+    if (mismatched.size <= OPEN_AT_FIRST) this.#open = mismatched;
     const first = rows.filter((row) => row.problems.length).slice(0, OPEN_AT_FIRST);
-    this.opened = new Set(first.map((row) => row.index));
-    this.draw();
+    this.#opened = new Set(first.map((row) => row.index));
+    this.#draw();
   }
 
   filter(text: string): void {
-    this.text = text.toLowerCase();
-    this.draw();
+    this.#text = text.toLowerCase();
+    this.#draw();
   }
 
   fold(on: boolean): void {
     this.folded = on;
-    this.draw();
+    this.#draw();
   }
 
   onlyWrong(on: boolean): void {
-    this.wrong = on;
-    this.draw();
+    this.#wrong = on;
+    this.#draw();
   }
 
   /** Show every tensor of every row. */
   entries(on: boolean): void {
-    this.opened = new Set(on ? this.rows.map((row) => row.index) : []);
-    this.draw();
+    this.#opened = new Set(on ? this.rows.map((row) => row.index) : []);
+    this.#draw();
   }
 
   /** Show which rows belong to the selected nodes. */
   mark(tensors: Set<number>): void {
-    this.marked = tensors;
-    for (const row of this.rows) if (tensors.has(row.tensor)) this.open.add(row.module);
-    this.draw();
+    this.#marked = tensors;
+    for (const row of this.rows) if (tensors.has(row.tensor)) this.#open.add(row.module);
+    this.#draw();
     this.reveal();
   }
 
@@ -86,15 +86,15 @@ export class PlacementTable {
     this.host.querySelector(".agi-selected")?.scrollIntoView?.({ block: "nearest" });
   }
 
-  private draw(): void {
-    const rows = this.shown();
+  #draw(): void {
+    const rows = this.#shown();
     const body = this.folded
-      ? this.grouped(rows)
-      : rows.slice(0, MOST).flatMap((row) => this.line(row));
+      ? this.#grouped(rows)
+      : rows.slice(0, MOST).flatMap((row) => this.#line(row));
     const table = el(
       "table",
       {},
-      el("thead", {}, el("tr", {}, ...HEADS.map(([key, text]) => this.head(key, text)))),
+      el("thead", {}, el("tr", {}, ...HEADS.map(([key, text]) => this.#head(key, text)))),
       el("tbody", {}, ...body),
     );
     const more = !this.folded && rows.length > MOST;
@@ -106,23 +106,23 @@ export class PlacementTable {
     );
   }
 
-  private shown(): Row[] {
+  #shown(): Row[] {
     const matching = this.rows.filter(
-      (row) => (!this.wrong || row.problems.length > 0) && words(row).includes(this.text),
+      (row) => (!this.#wrong || row.problems.length > 0) && words(row).includes(this.#text),
     );
-    if (!this.sort) return matching;
-    const key = this.sort;
+    if (!this.#sort) return matching;
+    const key = this.#sort;
     const sorted = [...matching].sort((a, b) => compare(value(a, key), value(b, key)));
-    return this.down ? sorted.reverse() : sorted;
+    return this.#down ? sorted.reverse() : sorted;
   }
 
-  private head(key: Key, text: string): HTMLElement {
-    const state = this.sort !== key ? "none" : this.down ? "descending" : "ascending";
-    const arrow = this.sort === key ? (this.down ? " ▾" : " ▴") : "";
+  #head(key: Key, text: string): HTMLElement {
+    const state = this.#sort !== key ? "none" : this.#down ? "descending" : "ascending";
+    const arrow = this.#sort === key ? (this.#down ? " ▾" : " ▴") : "";
     const click = () => {
-      this.down = this.sort === key ? !this.down : key === "total";
-      this.sort = key;
-      this.draw();
+      this.#down = this.#sort === key ? !this.#down : key === "total";
+      this.#sort = key;
+      this.#draw();
       this.host.querySelector<HTMLElement>(`th[data-key="${key}"] button`)?.focus();
     };
     return el(
@@ -132,26 +132,26 @@ export class PlacementTable {
     );
   }
 
-  private grouped(rows: Row[]): HTMLElement[] {
+  #grouped(rows: Row[]): HTMLElement[] {
     const groups = new Map<string, Row[]>();
     for (const row of rows) groups.set(row.module, [...(groups.get(row.module) ?? []), row]);
     return [...groups].slice(0, MOST).flatMap(([module, members]) => {
-      if (!module || members.length === 1) return members.flatMap((row) => this.line(row));
-      const open = this.open.has(module);
+      if (!module || members.length === 1) return members.flatMap((row) => this.#line(row));
+      const open = this.#open.has(module);
       return [
-        this.group(module, members, open),
-        ...(open ? members.flatMap((row) => this.line(row, true)) : []),
+        this.#group(module, members, open),
+        ...(open ? members.flatMap((row) => this.#line(row, true)) : []),
       ];
     });
   }
 
-  private group(module: string, members: Row[], open: boolean): HTMLElement {
+  #group(module: string, members: Row[], open: boolean): HTMLElement {
     const mismatches = members.filter((row) => row.problems.length).length;
     const bytes = members.reduce((sum, row) => sum + row.total, 0);
     const click = () => {
-      if (open) this.open.delete(module);
-      else this.open.add(module);
-      this.draw();
+      if (open) this.#open.delete(module);
+      else this.#open.add(module);
+      this.#draw();
       const openers = this.host.querySelectorAll<HTMLElement>("[data-module]");
       const again = [...openers].find((one) => one.dataset.module === module);
       again?.focus();
@@ -176,16 +176,16 @@ export class PlacementTable {
     );
   }
 
-  private line(row: Row, inner = false): HTMLElement[] {
+  #line(row: Row, inner = false): HTMLElement[] {
     const toggled = () => {
-      if (!this.opened.delete(row.index)) this.opened.add(row.index);
-      this.draw();
+      if (!this.#opened.delete(row.index)) this.#opened.add(row.index);
+      this.#draw();
       this.host.querySelector<HTMLElement>(`[data-entries="${row.index}"]`)?.focus();
     };
     return line(row, {
       inner,
-      marked: this.marked.has(row.tensor),
-      open: this.opened.has(row.index),
+      marked: this.#marked.has(row.tensor),
+      open: this.#opened.has(row.index),
       origin: this.about.origin(row),
       chosen: () => this.about.chosen(row),
       toggled,

@@ -17,8 +17,8 @@ export class SourcePane {
     role: "group",
     "aria-label": "Source",
   });
-  private readonly lines = new Map<string, Line>();
-  private current: HTMLElement | null = null;
+  readonly #lines = new Map<string, Line>();
+  #current: HTMLElement | null = null;
 
   constructor(capture: Capture, moments: Moment[], jump: (moment: number) => void) {
     const files = new Map<string, Map<number, { frame: Frame; first: number; count: number }>>();
@@ -48,7 +48,7 @@ export class SourcePane {
           times,
         );
         list.append(row);
-        this.lines.set(place(frame), { frame, first, row });
+        this.#lines.set(place(frame), { frame, first, row });
       }
       const short = name.replaceAll("\\", "/").split("/").pop() ?? name;
       this.host.append(el("h4", { title: name }, short), list);
@@ -57,15 +57,15 @@ export class SourcePane {
 
   /** The moment that runs now. */
   at(capture: Capture, moments: Moment[], now: number): void {
-    this.current?.classList.remove("agi-now");
-    for (const line of this.lines.values()) {
+    this.#current?.classList.remove("agi-now");
+    for (const line of this.#lines.values()) {
       line.row.classList.toggle("agi-later", line.first > now);
     }
     const frame = now >= 0 && now < moments.length ? capture.place(moments[now]!.site) : undefined;
-    const line = frame && this.lines.get(place(frame));
-    this.current = line?.row ?? null;
-    this.current?.classList.add("agi-now");
-    this.current?.scrollIntoView?.({ block: "nearest" });
+    const line = frame && this.#lines.get(place(frame));
+    this.#current = line?.row ?? null;
+    this.#current?.classList.add("agi-now");
+    this.#current?.scrollIntoView?.({ block: "nearest" });
   }
 }
 

@@ -3,8 +3,8 @@
 import { counted } from "../model/shown";
 import type { StepFigure, Steps } from "../wire";
 import { el, prose } from "./dom";
+import { svg } from "./svg";
 
-const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 240;
 const HEIGHT = 24;
 const MARGIN = 2;
@@ -50,15 +50,13 @@ function plot(figure: StepFigure, count: number): SVGElement | null {
     const y = HEIGHT - MARGIN - (value - low) * up;
     return `${(MARGIN + figure.at[n]! * across).toFixed(1)},${y.toFixed(1)}`;
   });
-  const drawn = document.createElementNS(SVG, "svg");
-  drawn.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  drawn.setAttribute("role", "img");
-  drawn.setAttribute(
-    "aria-label",
-    `${figure.label} over ${counted(count, "step")}: ${figure.said}`,
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "img",
+      "aria-label": `${figure.label} over ${counted(count, "step")}: ${figure.said}`,
+    },
+    svg("polyline", { points: points.join(" ") }),
   );
-  const line = document.createElementNS(SVG, "polyline");
-  line.setAttribute("points", points.join(" "));
-  drawn.append(line);
-  return drawn;
 }

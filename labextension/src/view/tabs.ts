@@ -27,9 +27,9 @@ let count = 0;
 export class Tabs<Name extends string> {
   readonly list = el("div", { class: "agi-tabs", role: "tablist", "aria-label": "Views" });
   readonly panels = el("div", { class: "agi-panels" });
-  private readonly buttons: HTMLButtonElement[] = [];
-  private readonly hosts: HTMLElement[] = [];
-  private readonly made = new Set<number>();
+  readonly #buttons: HTMLButtonElement[] = [];
+  readonly #hosts: HTMLElement[] = [];
+  readonly #made = new Set<number>();
 
   constructor(
     private readonly tabs: Tab<Name>[],
@@ -55,8 +55,8 @@ export class Tabs<Name extends string> {
             )
           : null,
       );
-      this.buttons.push(button);
-      this.hosts.push(
+      this.#buttons.push(button);
+      this.#hosts.push(
         el("div", {
           class: "agi-panel",
           role: "tabpanel",
@@ -67,35 +67,35 @@ export class Tabs<Name extends string> {
         }),
       );
     });
-    this.list.append(...this.buttons);
-    this.list.addEventListener("keydown", (event) => this.key(event));
-    this.panels.append(...this.hosts);
+    this.list.append(...this.#buttons);
+    this.list.addEventListener("keydown", (event) => this.#key(event));
+    this.panels.append(...this.#hosts);
   }
 
   show(name: Name): void {
     const at = this.tabs.findIndex((tab) => tab.name === name);
-    this.buttons.forEach((button, n) => {
+    this.#buttons.forEach((button, n) => {
       button.setAttribute("aria-selected", String(n === at));
       button.tabIndex = n === at ? 0 : -1;
-      this.hosts[n]!.hidden = n !== at;
+      this.#hosts[n]!.hidden = n !== at;
     });
-    if (!this.made.has(at)) {
-      this.made.add(at);
-      this.hosts[at]!.append(contents(this.tabs[at]!, this.hosts[at]!));
+    if (!this.#made.has(at)) {
+      this.#made.add(at);
+      this.#hosts[at]!.append(contents(this.tabs[at]!, this.#hosts[at]!));
     }
     // What was hidden could not scroll to what was selected meanwhile.
-    this.hosts[at]!.firstElementChild?.dispatchEvent(new Event(SHOWN));
+    this.#hosts[at]!.firstElementChild?.dispatchEvent(new Event(SHOWN));
     this.shown(name);
   }
 
-  private key(event: KeyboardEvent): void {
-    const at = this.buttons.indexOf(event.target as HTMLButtonElement);
-    const last = this.buttons.length - 1;
+  #key(event: KeyboardEvent): void {
+    const at = this.#buttons.indexOf(event.target as HTMLButtonElement);
+    const last = this.#buttons.length - 1;
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();
     const n = to < 0 ? last : to > last ? 0 : to;
     this.show(this.tabs[n]!.name);
-    this.buttons[n]!.focus();
+    this.#buttons[n]!.focus();
   }
 }

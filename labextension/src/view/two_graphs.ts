@@ -15,26 +15,26 @@ export interface Beside {
 }
 
 export class TwoGraphs {
-  private readonly hosts = [
+  readonly #hosts = [
     el("div", { class: "agi-stage", role: "group" }),
     el("div", { class: "agi-stage", role: "group" }),
   ] as const;
   readonly root: HTMLElement;
-  private before: GraphView | null = null;
-  private after: GraphView | null = null;
+  #before: GraphView | null = null;
+  #after: GraphView | null = null;
   /** The picture in which something is being chosen. */
-  private asking: GraphView | null = null;
+  #asking: GraphView | null = null;
   /** A node of the newer -> the same of the older, and back. */
-  private readonly older: Map<number, number>;
-  private readonly newer: Map<number, number>;
+  readonly #older: Map<number, number>;
+  readonly #newer: Map<number, number>;
 
   constructor(
     private readonly context: Context,
     private readonly other: Beside,
     private readonly changed: Diff,
   ) {
-    this.older = changed.pairs;
-    this.newer = new Map([...changed.pairs].map(([now, was]) => [was, now]));
+    this.#older = changed.pairs;
+    this.#newer = new Map([...changed.pairs].map(([now, was]) => [was, now]));
     const column = (name: string, host: HTMLElement) => {
       host.setAttribute("aria-label", `Graph of ${name}`);
       return el("div", { class: "agi-beside" }, el("h4", {}, name), host);
@@ -42,8 +42,8 @@ export class TwoGraphs {
     this.root = el(
       "div",
       { class: "agi-two" },
-      column(other.name, this.hosts[0]),
-      column("this capture", this.hosts[1]),
+      column(other.name, this.#hosts[0]),
+      column("this capture", this.#hosts[1]),
       el("p", { class: "agi-quiet" }, HELP),
     );
   }
@@ -51,50 +51,50 @@ export class TwoGraphs {
   /** Once it is in the page, where it can be measured. */
   draw(create: CreateGraphView): void {
     const { selection, graph } = this.context;
-    this.before = create(this.hosts[0], this.other.graph, {
+    this.#before = create(this.#hosts[0], this.other.graph, {
       onSelect: (id) => {
-        const now = id === null ? undefined : this.newer.get(id);
-        this.chose(this.before, now ?? null);
+        const now = id === null ? undefined : this.#newer.get(id);
+        this.#chose(this.#before, now ?? null);
       },
     });
-    this.after = create(this.hosts[1], graph, {
-      onSelect: (id) => this.chose(this.after, id),
+    this.#after = create(this.#hosts[1], graph, {
+      onSelect: (id) => this.#chose(this.#after, id),
     });
-    this.before.match(this.differing("was"));
-    this.after.match(this.differing("node"));
-    selection.listen((ids) => this.select(ids));
-    this.select(selection.ids);
+    this.#before.match(this.#differing("was"));
+    this.#after.match(this.#differing("node"));
+    selection.listen((ids) => this.#select(ids));
+    this.#select(selection.ids);
   }
 
   show(changes: Change[]): void {
     const ids = changes.map(({ node }) => node).filter((id) => id >= 0);
     this.context.selection.set(ids, "compare", true);
     const gone = changes.filter(({ node }) => node < 0).map(({ was }) => was);
-    if (gone.length > 0) this.before?.select([...gone, ...this.olderOf(ids)], { focus: true });
+    if (gone.length > 0) this.#before?.select([...gone, ...this.#olderOf(ids)], { focus: true });
   }
 
   destroy(): void {
-    this.before?.destroy();
-    this.after?.destroy();
+    this.#before?.destroy();
+    this.#after?.destroy();
   }
 
   /** In a picture, which shows that by itself: a box of several nodes, or a node that only it has. */
-  private chose(where: GraphView | null, node: number | null): void {
-    this.asking = where;
+  #chose(where: GraphView | null, node: number | null): void {
+    this.#asking = where;
     this.context.selection.set(node === null ? [] : [node], "compare");
-    this.asking = null;
+    this.#asking = null;
   }
 
-  private select(ids: readonly number[]): void {
-    if (this.asking !== this.after) this.after?.select([...ids], { focus: true });
-    if (this.asking !== this.before) this.before?.select(this.olderOf(ids), { focus: true });
+  #select(ids: readonly number[]): void {
+    if (this.#asking !== this.#after) this.#after?.select([...ids], { focus: true });
+    if (this.#asking !== this.#before) this.#before?.select(this.#olderOf(ids), { focus: true });
   }
 
-  private olderOf(ids: readonly number[]): number[] {
-    return ids.map((id) => this.older.get(id)).filter((id) => id !== undefined);
+  #olderOf(ids: readonly number[]): number[] {
+    return ids.map((id) => this.#older.get(id)).filter((id) => id !== undefined);
   }
 
-  private differing(side: "node" | "was"): number[] {
+  #differing(side: "node" | "was"): number[] {
     const { added, gone, cut, mended, reached, lost, moved } = this.changed;
     const all = [added, gone, cut, mended, reached, lost, moved].flat();
     return all.map((change) => change[side]).filter((id) => id >= 0);

@@ -4,8 +4,8 @@ import { el } from "./dom";
 
 export class VirtualList {
   readonly host: HTMLElement;
-  private readonly inner = el("ol", { class: "agi-virtual" });
-  private from = -1;
+  readonly #inner = el("ol", { class: "agi-virtual" });
+  #from = -1;
 
   constructor(
     name: string,
@@ -13,7 +13,7 @@ export class VirtualList {
     private readonly height: number,
     private readonly make: (index: number) => HTMLElement,
   ) {
-    this.inner.style.height = `${count * height}px`;
+    this.#inner.style.height = `${count * height}px`;
     this.host = el(
       "div",
       {
@@ -21,16 +21,16 @@ export class VirtualList {
         tabindex: "0",
         role: "group",
         "aria-label": name,
-        on: { scroll: () => this.draw(false) },
+        on: { scroll: () => this.#draw(false) },
       },
-      this.inner,
+      this.#inner,
     );
-    this.draw(true);
+    this.#draw(true);
   }
 
   /** Make the rows again. */
   refresh(): void {
-    this.draw(true);
+    this.#draw(true);
   }
 
   reveal(index: number): void {
@@ -39,14 +39,14 @@ export class VirtualList {
     if (top < this.host.scrollTop || top + this.height > this.host.scrollTop + view) {
       this.host.scrollTop = Math.max(0, top - view / 2);
     }
-    this.draw(true);
+    this.#draw(true);
   }
 
-  private draw(always: boolean): void {
+  #draw(always: boolean): void {
     const view = this.host.clientHeight || 400;
     const from = Math.max(0, Math.floor(this.host.scrollTop / this.height) - 10);
-    if (from === this.from && !always) return;
-    this.from = from;
+    if (from === this.#from && !always) return;
+    this.#from = from;
     const to = Math.min(this.count, from + Math.ceil(view / this.height) + 20);
     const rows: HTMLElement[] = [];
     for (let n = from; n < to; n++) {
@@ -56,6 +56,6 @@ export class VirtualList {
       row.setAttribute("aria-posinset", String(n + 1));
       rows.push(row);
     }
-    this.inner.replaceChildren(...rows);
+    this.#inner.replaceChildren(...rows);
   }
 }

@@ -1,7 +1,12 @@
 import { beforeEach, expect, test, vi } from "vitest";
+import type { Clients } from "../../src/lab/kernel/clients";
 import { LiveWatch } from "../../src/lab/kernel/live";
 import type { Live } from "../../src/lab/kernel/messages";
-import { inWords } from "../../src/lab/panel/live_row";
+import { LiveRow } from "../../src/lab/panel/live_row";
+import { inStatus, inWords } from "../../src/lab/panel/live_words";
+import { REVEAL } from "../../src/state/reveal";
+
+vi.mock("../../src/lab/announce", () => ({ announce: vi.fn() }));
 
 const LIVE: Live = { cell: "In [3]", ops: 3400, steps: 12, seconds: 4.1, stopped: false };
 const kernel = { status: "busy" as const } as { status: "busy" | "idle" };
@@ -68,4 +73,42 @@ test("a kernel that does not know the question has nothing to tell", async () =>
 test("it is said how far it is, and that it was stopped", () => {
   expect(inWords(LIVE)).toBe("In [3] runs: 12 steps, 3,400 ops, 4.1 s");
   expect(inWords({ ...LIVE, stopped: true })).toMatch(/^In \[3\] runs, and is recorded no more/);
+});
+
+const MARK = {
+  rule: "AG201",
+  name: "saved-tensor-modified",
+  severity: "error",
+  message: "`add_` modified what sigmoid saved",
+  cell: "In [3]",
+  cell_id: "abc",
+  line: 7,
+  source: "h.add_(1)",
+};
+
+test("what is certain is listed with its line while the cell runs, and a click goes there", () => {
+  const changed = { connect: vi.fn(), disconnect: vi.fn() };
+  const watched = { now: { ...LIVE, marks: [MARK] } as Live | null, changed };
+  const clients = { current: { live: watched }, changed } as unknown as Clients;
+  const row = new LiveRow(clients, vi.fn());
+  expect(row.node.querySelector("li")?.textContent).toContain("AG201In [3], line 7h.add_(1)");
+  const gone = vi.fn();
+  row.node.addEventListener(REVEAL, (event) => gone((event as CustomEvent).detail));
+  row.node.querySelector<HTMLElement>("li button")!.click();
+  expect(gone).toHaveBeenCalledWith(expect.objectContaining({ cellId: "abc", line: 7 }));
+  const before = row.node.querySelector("li");
+  const [, draw] = [null, changed.connect.mock.calls.at(-1)!] as const;
+  draw[0].call(draw[1]);
+  expect(row.node.querySelector("li")).toBe(before);
+  watched.now = null;
+  draw[0].call(draw[1]);
+  expect(row.node.hidden).toBe(true);
+  expect(row.node.querySelector("li")).toBeNull();
+});
+
+test("the status bar names the lines and bears the sign of the worst", () => {
+  expect(inStatus(LIVE)).toEqual([null, inWords(LIVE)]);
+  const [sign, text] = inStatus({ ...LIVE, marks: [MARK, { ...MARK, rule: "AG302", line: 9 }] });
+  expect(sign?.classList.contains("agi-error")).toBe(true);
+  expect(text).toMatch(/ · AG201 line 7, AG302 line 9$/);
 });

@@ -5,6 +5,7 @@ import { Layout } from "../../src/layout";
 import type { Box, Tree } from "../../src/layout/box";
 import { lift } from "../../src/layout/lift";
 import { Names } from "../../src/layout/names";
+import { outsideSetup } from "../../src/layout/problems";
 import { buildTree } from "../../src/layout/tree";
 import { everything, opening, toDepth } from "../../src/layout/visible";
 import { atOnce } from "../../src/layout/work";
@@ -223,4 +224,12 @@ test("a tensor goes by its name within the box of its module", () => {
   expect(new Names(deep).of(deep.boxesOf.get(1)![0]!)[0]).toBe("weight");
   const shared = buildTree({ ...graph, edges: [...graph.edges, edge(1, 3)] });
   expect(new Names(shared).of(shared.boxesOf.get(1)![0]!)[0]).toBe("outer.inner.weight");
+});
+
+test("a parameter is looked at where it is used, and where it is made if that is all", () => {
+  const setup = { kind: "setup", parent: null } as Box;
+  const made = { kind: "node", parent: setup } as Box;
+  const used = { kind: "node", parent: null } as Box;
+  expect(outsideSetup([made, used])).toEqual([used]);
+  expect(outsideSetup([made])).toEqual([made]);
 });

@@ -153,6 +153,8 @@ class Engine:
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         recording = self.recording
+        if recording.at_rest is not None:
+            recording.at_rest()
         options = _options(args, kwargs)
         inputs = _inputs(args, kwargs)
         walk = Walk(recording)

@@ -139,6 +139,8 @@ class Steps:
             training_step = self.recording.on_step(number, self.recording.steps[-1].op)
             if vitals is not None:
                 vitals.belongs(training_step, lambda: bytes_of(number, step.parameters, state_of(optimizer)))
+        if self.recording.at_rest is not None:
+            self.recording.at_rest()
 
     def _with_gradient(self, step: OpenStep) -> list[tuple[int, Tensor]]:
         number_of = self.recording.id_of

@@ -13,7 +13,7 @@ import { shape } from "../editor/marks_dom";
 import { type Counts, countsOf } from "../editor/marks_of";
 import { speak, trans } from "../i18n";
 import { currentClient } from "../kernel/kernels";
-import { inWords } from "../panel/live_row";
+import { inStatus } from "../panel/live_words";
 
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
 export function countsInWords({ errors, warnings, infos }: Counts): string {
@@ -71,7 +71,7 @@ class Findings extends Widget {
   private tell(): void {
     const live = this.client?.live.now;
     this.recording = !!live;
-    if (live) this.say(null, inWords(live));
+    if (live) this.say(...inStatus(live));
     else if (this.counts) this.draw(this.counts);
     this.activeChanged.emit();
   }

@@ -3,7 +3,7 @@
 import { severityOf } from "../../model/severity";
 import { el, prose } from "../../view/dom";
 import { badge } from "../../view/graph/badge";
-import { svg } from "../../view/graph/svg";
+import { svg } from "../../view/svg";
 import { trans } from "../i18n";
 import type { Mark } from "../kernel/messages";
 import type { MarkedLine } from "./marks_of";

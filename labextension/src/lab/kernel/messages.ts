@@ -6,7 +6,7 @@ export const HUB = "autograd_inspector.kernel.hub";
 
 export const REQUESTS = "autograd_inspector.requests";
 
-/** A line of a cell that a finding names. `culprit`: the first of its lines. `source` is the text that ran, without its indentation, "" where that cannot be told: a line that says something else now is not the one. */
+/** A line of a cell that a finding names; of a program that still runs also a line of a file, by the file's name. `culprit`: the first of its lines. `source` is the text that ran, without its indentation, "" where that cannot be told: a line that says something else now is not the one. */
 export interface Mark {
   rule: string;
   name: string;
@@ -82,13 +82,14 @@ export interface Settings {
   values: boolean;
 }
 
-/** A capture that is open while its cell runs: what was recorded so far. `stopped`: it records no more. */
+/** A capture that is open while its cell runs: what was recorded so far. `stopped`: it records no more. `marks`: the findings that nothing which comes later takes back, each with its culprit's line alone. */
 export interface Live {
   cell: string;
   ops: number;
   steps: number;
   seconds: number;
   stopped: boolean;
+  marks?: Mark[];
 }
 
 /** What a front end asks. `captures` names those concerned; what else an action needs is in its own field. `show` and `compare` (two captures) answer with a widget's model id, `export` with a file's text, `source` with the text of a file that a capture names, `list` with a Listing, `live` with a Live where a capture is open; the others with null. `stop` ends the open capture, not the cell. */

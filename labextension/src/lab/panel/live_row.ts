@@ -1,20 +1,33 @@
-/** Above the list while an inspected cell runs: how far it is, and a button that ends the recording, not the cell. */
+/**
+ * Above the list while an inspected cell runs: how far it is, what is certain to be wrong already, and a button that
+ * ends the recording, not the cell.
+ */
 
-import { seconds } from "../../model/shown";
-import { button, el, fill } from "../../view/dom";
+import { REVEAL, type Target } from "../../state/reveal";
+import { button, el, fill, prose } from "../../view/dom";
+import { announce } from "../announce";
+import { shape } from "../editor/marks_dom";
 import { trans } from "../i18n";
 import type { Client } from "../kernel/client";
 import type { Clients } from "../kernel/clients";
-import type { Live } from "../kernel/messages";
+import type { Mark } from "../kernel/messages";
+import { inWords } from "./live_words";
 
 export class LiveRow {
   readonly node = el("div", { class: "agi-live", hidden: true });
   private client: Client | null = null;
+  private readonly text = el("span", { class: "agi-live-text" });
+  private readonly end: HTMLButtonElement;
+  private readonly list = el("ul", { class: "agi-live-findings" });
+  /** What the list shows. */
+  private told = "[]";
 
   constructor(
     private readonly clients: Clients,
-    private readonly stop: () => void,
+    stop: () => void,
   ) {
+    this.end = button(trans().__("Stop recording"), stop);
+    this.node.append(this.text, this.end, this.list);
     clients.changed.connect(this.follow, this);
     this.follow();
   }
@@ -31,25 +44,36 @@ export class LiveRow {
   private draw(): void {
     const live = this.client?.live.now ?? null;
     this.node.hidden = live === null;
-    if (!live) return;
-    const end = !live.stopped && button(trans().__("Stop recording"), this.stop);
-    // The button stays the same element, so that its focus is not lost each second.
-    const there = this.node.querySelector("button");
-    const text = el("span", { class: "agi-live-text" }, inWords(live));
-    if (there && end) this.node.querySelector(".agi-live-text")!.replaceWith(text);
-    else fill(this.node, text, end);
+    this.end.hidden = !live || live.stopped;
+    if (live) fill(this.text, inWords(live));
+    this.list_(live?.marks ?? []);
+  }
+
+  /** Drawn again only when there is another: a line that has the focus keeps it. */
+  private list_(marks: readonly Mark[]): void {
+    const told = JSON.stringify(marks);
+    if (told === this.told) return;
+    this.told = told;
+    fill(this.list, ...marks.map(rowOf));
+    if (marks.length) announce(marks.map((mark) => `${mark.rule}: ${mark.message}`).join("; "));
   }
 }
 
-/** "In [3] runs: 12 steps, 3,400 ops, 4.1 s". */
-export function inWords(live: Live): string {
-  const t = trans();
-  const cell = live.cell || t.__("A cell");
-  if (live.stopped) {
-    return t.__("%1 runs, and is recorded no more: the report comes when it ends.", cell);
-  }
-  const steps = t._n("%1 step", "%1 steps", live.steps);
-  const ops = t.__("%1 ops", live.ops.toLocaleString("en"));
-  const parts = [live.steps > 0 && steps, ops, seconds(live.seconds)].filter(Boolean);
-  return t.__("%1 runs: %2", cell, parts.join(", "));
+function rowOf(mark: Mark): HTMLElement {
+  const place = trans().__("%1, line %2", mark.cell, mark.line);
+  const { cell, cell_id: cellId, line, source = "" } = mark;
+  const detail: Target = { cell, cellId, filename: "", line, source };
+  const go = (event: Event) =>
+    event.target!.dispatchEvent(
+      new CustomEvent(REVEAL, { bubbles: true, cancelable: true, detail }),
+    );
+  return el(
+    "li",
+    {},
+    shape(mark.severity),
+    el("b", { title: mark.name }, mark.rule),
+    cellId ? button(place, go, { class: "agi-goto" }) : el("span", {}, place),
+    source && el("code", {}, source),
+    el("p", {}, prose(mark.message)),
+  );
 }

@@ -2,7 +2,7 @@
 
 import type { Item } from "../../layout/scene";
 import type { Severity } from "../../model/graph";
-import { svg } from "./svg";
+import { svg } from "../svg";
 
 /** Outline and sign about (0, 0): a stop sign with a cross, a triangle with an exclamation mark, a disc with an i. */
 export const BADGES: Record<Severity, { shape: string; sign: string; meaning: string }> = {

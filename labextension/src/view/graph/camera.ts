@@ -15,6 +15,8 @@ export class Camera {
   y = 0;
   width = 800;
   height = 480;
+  /** How large the scene is: what is centred leaves no room empty beside it that the rest could fill. */
+  scene = { width: 0, height: 0 };
 
   constructor(private readonly changed: () => void) {}
 
@@ -57,10 +59,15 @@ export class Camera {
 
   centre(x: number, y: number, k = this.k): void {
     this.k = k;
-    this.x = this.width / 2 - x * k;
-    this.y = this.height / 2 - y * k;
+    this.x = filled(this.width / 2 - x * k, this.width, this.scene.width * k);
+    this.y = filled(this.height / 2 - y * k, this.height, this.scene.height * k);
     this.changed();
   }
+}
+
+/** Where a picture begins that is larger than its room: neither its beginning nor its end stands within. */
+function filled(start: number, room: number, size: number): number {
+  return size > room ? Math.min(Math.max(start, room - size), 0) : start;
 }
 
 export function overlap(a: Rect, b: Rect): boolean {

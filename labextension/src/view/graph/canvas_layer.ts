@@ -20,8 +20,8 @@ const TINY = 0.1;
 export class CanvasLayer {
   readonly root = document.createElement("canvas");
   readonly colours = new Colours(this.root);
-  private readonly ways = new WeakMap<Wire, Path2D>();
-  private readonly tips = new WeakMap<Wire, Path2D>();
+  readonly #ways = new WeakMap<Wire, Path2D>();
+  readonly #tips = new WeakMap<Wire, Path2D>();
 
   constructor(
     private readonly labels: Labels,
@@ -35,7 +35,7 @@ export class CanvasLayer {
     const pen = penOf(this.root);
     if (!pen) return;
     const { k } = camera;
-    this.clear(pen, camera);
+    this.#clear(pen, camera);
     const seen = camera.seen;
     const items = scene.items.filter((item) => overlap(bounds(item), seen));
     const large = items.filter((item) => item.width * k > 1 || item.height * k > 1);
@@ -49,9 +49,9 @@ export class CanvasLayer {
       heat: null,
     };
     pen.lineWidth = Math.max(1, 0.6 / k);
-    for (const item of large) if (item.open) this.paintFrame(pen, item);
-    this.paintRegions(pen, large, k);
-    this.paintWires(pen, scene, camera, marking);
+    for (const item of large) if (item.open) this.#paintFrame(pen, item);
+    this.#paintRegions(pen, large, k);
+    this.#paintWires(pen, scene, camera, marking);
     for (const item of large) drawItem(brush, item, marking.of(item));
     if (k > TINY) return;
     // What one looks for is seen from any distance.
@@ -61,7 +61,7 @@ export class CanvasLayer {
     }
   }
 
-  private clear(pen: CanvasRenderingContext2D, camera: Camera): void {
+  #clear(pen: CanvasRenderingContext2D, camera: Camera): void {
     const ratio = globalThis.devicePixelRatio || 1;
     const [w, h] = [Math.round(camera.width * ratio), Math.round(camera.height * ratio)];
     if (this.root.width !== w) this.root.width = w;
@@ -72,7 +72,7 @@ export class CanvasLayer {
     pen.setTransform(k, 0, 0, k, ratio * camera.x, ratio * camera.y);
   }
 
-  private paintFrame(pen: CanvasRenderingContext2D, item: Item): void {
+  #paintFrame(pen: CanvasRenderingContext2D, item: Item): void {
     pen.fillStyle = this.colours.of(`frame-${item.box!.depth % 2}`);
     pen.strokeStyle = this.colours.of("frame-line");
     pen.setLineDash(this.facts[item.box!.id]!.tracked ? [] : [5, 4]);
@@ -82,7 +82,7 @@ export class CanvasLayer {
   }
 
   /** The shade of grad modes; from afar a tint says as much as lines. */
-  private paintRegions(pen: CanvasRenderingContext2D, items: Item[], k: number): void {
+  #paintRegions(pen: CanvasRenderingContext2D, items: Item[], k: number): void {
     const shaded = items.filter((item) => startsRegion(item, this.facts));
     pen.save();
     pen.strokeStyle = pen.fillStyle = this.colours.of("region");
@@ -97,12 +97,7 @@ export class CanvasLayer {
     pen.restore();
   }
 
-  private paintWires(
-    pen: CanvasRenderingContext2D,
-    scene: Scene,
-    camera: Camera,
-    marking: Marking,
-  ): void {
+  #paintWires(pen: CanvasRenderingContext2D, scene: Scene, camera: Camera, marking: Marking): void {
     const seen = camera.seen;
     const short = 3 / camera.k;
     for (const wire of scene.wires) {
@@ -119,10 +114,10 @@ export class CanvasLayer {
       pen.lineWidth = wire.hot ? Math.max(2.6, 1.6 / camera.k) : Math.max(1, 0.6 / camera.k);
       pen.globalAlpha = marking.dimWire(wire) ? 0.28 : 1;
       pen.setLineDash(severed ? [5, 4] : []);
-      pen.stroke(kept(this.ways, wire, wayOf));
+      pen.stroke(kept(this.#ways, wire, wayOf));
       if (camera.k < READABLE) continue;
       pen.fillStyle = pen.strokeStyle;
-      pen.fill(kept(this.tips, wire, tipsOf));
+      pen.fill(kept(this.#tips, wire, tipsOf));
     }
     pen.setLineDash([]);
     pen.globalAlpha = 1;

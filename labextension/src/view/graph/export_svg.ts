@@ -2,10 +2,11 @@
 
 import type { Labels } from "../../layout/labels";
 import type { Scene } from "../../layout/scene";
+import { el } from "../dom";
+import { svg } from "../svg";
 import { Camera } from "./camera";
 import type { Facts } from "./facts";
 import { entriesOf, H, W } from "./legend";
-import { svg } from "./svg";
 import { SvgLayer } from "./svg_layer";
 
 const WRITTEN = [
@@ -53,9 +54,7 @@ export function standalone(host: HTMLElement, print: Print): string {
     svg("g", { transform: `translate(0 ${below})` }, ...legend),
   );
   // Styles are known only of what is in the page.
-  const paper = document.createElement("div");
-  paper.className = "agi-print";
-  paper.append(picture);
+  const paper = el("div", { class: "agi-print" }, picture);
   host.append(paper);
   writeStyles(picture);
   paper.remove();

@@ -4,8 +4,8 @@ import { nodesOf, type Tree } from "../../layout/box";
 import type { Item } from "../../layout/scene";
 
 export class Heat {
-  private readonly amounts: Float64Array;
-  private most = 0;
+  readonly #amounts: Float64Array;
+  #most = 0;
 
   /** `values`: by node id. */
   constructor(tree: Tree, values: ArrayLike<number>) {
@@ -17,21 +17,21 @@ export class Heat {
       for (const node of nodesOf(box)) amounts[id] = amounts[id]! + (values[node.id] ?? 0);
       if (parent) amounts[parent.id] = amounts[parent.id]! + amounts[id]!;
     }
-    this.amounts = amounts;
+    this.#amounts = amounts;
   }
 
   /** The most that a closed box of the scene has. */
   over(items: Iterable<Item>): number {
-    this.most = 0;
+    this.#most = 0;
     for (const item of items) {
-      if (item.box && !item.open) this.most = Math.max(this.most, this.amounts[item.box.id]!);
+      if (item.box && !item.open) this.#most = Math.max(this.#most, this.#amounts[item.box.id]!);
     }
-    return this.most;
+    return this.#most;
   }
 
   /** From 0 to 1, so that a box with a quarter is half as hot; an open box leaves that to what is in it. */
   of(item: Item): number {
-    if (!item.box || item.open || this.most === 0) return 0;
-    return Math.sqrt(this.amounts[item.box.id]! / this.most);
+    if (!item.box || item.open || this.#most === 0) return 0;
+    return Math.sqrt(this.#amounts[item.box.id]! / this.#most);
   }
 }

@@ -3,6 +3,7 @@
 import { everything, toDepth } from "../../layout/visible";
 import type { CaptureGraph } from "../../model/graph";
 import type { GraphView } from "../../model/graph_view";
+import { el } from "../dom";
 import { standalone } from "./export_svg";
 import { DIRECTIONS, neighbour } from "./keys";
 import { filtered, gradientPath } from "./marks";
@@ -156,26 +157,18 @@ function onKey(
   }
 }
 
-function zoomButtons(picture: Picture): HTMLElement {
-  const { camera } = picture;
-  const bar = document.createElement("div");
-  bar.className = "agi-zoom";
+function zoomButtons({ camera, placing }: Picture): HTMLElement {
   const actions: [string, string, () => void][] = [
     ["+", "Zoom in", () => camera.zoom(1.25)],
     ["−", "Zoom out", () => camera.zoom(0.8)],
-    ["⤢", "Fit", () => picture.placing.fit()],
+    ["⤢", "Fit", () => placing.fit()],
   ];
-  for (const [sign, name, act] of actions) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = sign;
-    button.title = name;
-    button.setAttribute("aria-label", name);
-    button.addEventListener("click", (event) => {
+  const buttons = actions.map(([sign, title, act]) => {
+    const click = (event: Event): void => {
       event.stopPropagation();
       act();
-    });
-    bar.append(button);
-  }
-  return bar;
+    };
+    return el("button", { type: "button", title, "aria-label": title, on: { click } }, sign);
+  });
+  return el("div", { class: "agi-zoom" }, ...buttons);
 }

@@ -3,10 +3,11 @@
 import { hooksIn } from "../../layout/remarks";
 import type { Item, Scene } from "../../layout/scene";
 import { SEVERITIES } from "../../model/severity";
+import { el } from "../dom";
+import { svg } from "../svg";
 import { BADGES, badge, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
 import { type Look, lookOf, MEANING, outline, pile, toneOf } from "./node_style";
-import { svg } from "./svg";
 
 /** Size of a legend's picture. */
 export const [W, H] = [26, 14];
@@ -107,16 +108,9 @@ function signs(closed: Item[]): Entry[] {
 }
 
 function inPage({ drawn, text }: Entry): HTMLElement {
-  const made = document.createElement("span");
-  made.className = "agi-legend-entry";
-  const picture = svg(
-    "svg",
-    { width: W + 4, height: H + 4, viewBox: `-2 -2 ${W + 4} ${H + 4}` },
-    ...drawn,
-  );
-  picture.setAttribute("aria-hidden", "true");
-  made.append(picture, text);
-  return made;
+  const [width, height] = [W + 4, H + 4];
+  const size = { width, height, viewBox: `-2 -2 ${width} ${height}`, "aria-hidden": "true" };
+  return el("span", { class: "agi-legend-entry" }, svg("svg", size, ...drawn), text);
 }
 
 function shape(look: Look, tone: string, w = W, h = H): SVGElement {

@@ -9,12 +9,12 @@ import { holding } from "./marks";
 
 export class Marking {
   selected = new Set<number>();
-  private drawn: ReadonlyMap<number, Item> = new Map();
-  private warmth: Heat | null = null;
-  private kept: Uint8Array | null = null;
-  private onPath: Uint8Array | null = null;
-  private matches: Uint8Array | null = null;
-  private now: number | null = null;
+  #drawn: ReadonlyMap<number, Item> = new Map();
+  #warmth: Heat | null = null;
+  #kept: Uint8Array | null = null;
+  #onPath: Uint8Array | null = null;
+  #matches: Uint8Array | null = null;
+  #now: number | null = null;
 
   constructor(
     private readonly tree: Tree,
@@ -23,60 +23,60 @@ export class Marking {
 
   /** What is drawn, by id. */
   get items(): ReadonlyMap<number, Item> {
-    return this.drawn;
+    return this.#drawn;
   }
 
   set items(items: ReadonlyMap<number, Item>) {
-    this.drawn = items;
-    this.warmth?.over(items.values());
+    this.#drawn = items;
+    this.#warmth?.over(items.values());
   }
 
   /** Colours boxes by how much of something is in them; returns the most that one has. */
   heat(values: ArrayLike<number> | null): number {
-    this.warmth = values && new Heat(this.tree, values);
-    return this.warmth?.over(this.drawn.values()) ?? 0;
+    this.#warmth = values && new Heat(this.tree, values);
+    return this.#warmth?.over(this.#drawn.values()) ?? 0;
   }
 
   keep(nodes: Set<number> | null): void {
-    this.kept = nodes && holding(this.tree, nodes);
+    this.#kept = nodes && holding(this.tree, nodes);
   }
 
   path(nodes: Set<number> | null): void {
-    this.onPath = nodes && holding(this.tree, nodes);
+    this.#onPath = nodes && holding(this.tree, nodes);
   }
 
   match(nodes: number[]): void {
-    this.matches = nodes.length > 0 ? holding(this.tree, new Set(nodes)) : null;
+    this.#matches = nodes.length > 0 ? holding(this.tree, new Set(nodes)) : null;
   }
 
   until(op: number | null): void {
-    this.now = op;
+    this.#now = op;
   }
 
-  private readonly dim = (item: Item): boolean => {
+  readonly #dim = (item: Item): boolean => {
     const id = item.box?.id ?? item.cut!.target.id;
-    if (this.kept && !this.kept[id]) return true;
-    if (this.onPath && !this.onPath[id]) return true;
-    return this.now !== null && this.facts[id]!.op > this.now;
+    if (this.#kept && !this.#kept[id]) return true;
+    if (this.#onPath && !this.#onPath[id]) return true;
+    return this.#now !== null && this.facts[id]!.op > this.#now;
   };
 
   dimWire(wire: Wire): boolean {
-    if (wire.hot || !(this.kept || this.onPath || this.now !== null)) return false;
+    if (wire.hot || !(this.#kept || this.#onPath || this.#now !== null)) return false;
     const dim = (id: number): boolean => {
       const item = this.items.get(id);
-      return item !== undefined && this.dim(item);
+      return item !== undefined && this.#dim(item);
     };
     return dim(wire.from) || wire.to.some(dim);
   }
 
-  private readonly chosen = (item: Item): boolean => {
+  readonly #chosen = (item: Item): boolean => {
     const box = item.box;
     if (!box) return false;
-    return this.selected.has(box.id) || this.holdsSelected(item);
+    return this.selected.has(box.id) || this.#holdsSelected(item);
   };
 
   /** A closed box stands for what is selected inside it. */
-  private holdsSelected(item: Item): boolean {
+  #holdsSelected(item: Item): boolean {
     if (item.open || item.box!.children.length === 0) return false;
     for (const id of this.selected) {
       for (let at = this.tree.boxes[id]!.parent; at; at = at.parent)
@@ -86,9 +86,9 @@ export class Marking {
   }
 
   of(item: Item): Marks {
-    const found = !item.open && item.box !== null && this.matches?.[item.box.id] === 1;
-    const heat = this.warmth ? this.warmth.of(item) : null;
-    return { dim: this.dim(item), chosen: this.chosen(item), found, heat };
+    const found = !item.open && item.box !== null && this.#matches?.[item.box.id] === 1;
+    const heat = this.#warmth ? this.#warmth.of(item) : null;
+    return { dim: this.#dim(item), chosen: this.#chosen(item), found, heat };
   }
 
   apply(item: Item, element: SVGGElement): void {

@@ -16,8 +16,8 @@ const CORNERS = ["bottom right", "bottom left", "top right", "top left"] as cons
 
 export class Minimap {
   readonly root = document.createElement("canvas");
-  private readonly base = document.createElement("canvas");
-  private scale = 1;
+  readonly #base = document.createElement("canvas");
+  #scale = 1;
 
   constructor(
     private readonly camera: Camera,
@@ -32,8 +32,8 @@ export class Minimap {
       event.stopPropagation();
       const box = this.root.getBoundingClientRect();
       camera.centre(
-        (event.clientX - box.left) / this.scale,
-        (event.clientY - box.top) / this.scale,
+        (event.clientX - box.left) / this.#scale,
+        (event.clientY - box.top) / this.#scale,
       );
     };
     this.root.addEventListener("pointerdown", go);
@@ -45,23 +45,23 @@ export class Minimap {
     const ratio = globalThis.devicePixelRatio || 1;
     // A low pane has no room to give away.
     const room = Math.min(1, (this.root.parentElement?.clientHeight || ROOMY) / ROOMY);
-    this.scale = room * Math.min(WIDTH / scene.width, HEIGHT / scene.height);
+    this.#scale = room * Math.min(WIDTH / scene.width, HEIGHT / scene.height);
     const [w, h] = [
-      Math.max(scene.width * this.scale, 14),
-      Math.max(scene.height * this.scale, 14),
+      Math.max(scene.width * this.#scale, 14),
+      Math.max(scene.height * this.#scale, 14),
     ];
-    for (const canvas of [this.root, this.base]) {
+    for (const canvas of [this.root, this.#base]) {
       canvas.width = Math.ceil(w * ratio);
       canvas.height = Math.ceil(h * ratio);
     }
     this.root.style.width = `${w}px`;
     this.root.style.height = `${h}px`;
-    const pen = penOf(this.base);
+    const pen = penOf(this.#base);
     if (!pen) return;
-    pen.scale(ratio * this.scale, ratio * this.scale);
-    const least = 1 / this.scale;
+    pen.scale(ratio * this.#scale, ratio * this.#scale);
+    const least = 1 / this.#scale;
     for (const item of scene.items) {
-      if (item.width * this.scale < 0.4 && item.height * this.scale < 0.4) continue;
+      if (item.width * this.#scale < 0.4 && item.height * this.#scale < 0.4) continue;
       pen.fillStyle = this.colour(this.toneOf(item));
       pen.fillRect(item.x, item.y, Math.max(item.width, least), Math.max(item.height, least));
     }
@@ -69,7 +69,7 @@ export class Minimap {
     for (const item of scene.items) {
       const severity = severityOfItem(item);
       if (!severity || severity === "info") continue;
-      const size = SPOT / this.scale;
+      const size = SPOT / this.#scale;
       pen.fillStyle = this.colour(`${severity}-line`);
       pen.fillRect(
         item.x + item.width / 2 - size / 2,
@@ -82,7 +82,7 @@ export class Minimap {
   }
 
   /** Into the first corner in which it covers nothing that is chosen. */
-  private stepAside(): void {
+  #stepAside(): void {
     const { camera, root } = this;
     const [w, h] = [Number.parseFloat(root.style.width), Number.parseFloat(root.style.height)];
     const kept = this.chosen();
@@ -102,16 +102,16 @@ export class Minimap {
     const all =
       seen.left <= 0 && seen.top <= 0 && seen.right >= scene.width && seen.bottom >= scene.height;
     this.root.hidden = all;
-    if (!all) this.stepAside();
+    if (!all) this.#stepAside();
     const pen = all ? null : penOf(this.root);
     if (!pen) return;
-    const ratio = (globalThis.devicePixelRatio || 1) * this.scale;
+    const ratio = (globalThis.devicePixelRatio || 1) * this.#scale;
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, this.root.width, this.root.height);
-    pen.drawImage(this.base, 0, 0);
+    pen.drawImage(this.#base, 0, 0);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.strokeStyle = this.colour("hot");
-    pen.lineWidth = 1.5 / this.scale;
+    pen.lineWidth = 1.5 / this.#scale;
     const [left, top] = [Math.max(seen.left, 0), Math.max(seen.top, 0)];
     const [right, bottom] = [
       Math.min(seen.right, scene.width),
@@ -120,8 +120,8 @@ export class Minimap {
     pen.strokeRect(
       left,
       top,
-      Math.max(right - left, 3 / this.scale),
-      Math.max(bottom - top, 3 / this.scale),
+      Math.max(right - left, 3 / this.#scale),
+      Math.max(bottom - top, 3 / this.#scale),
     );
   }
 }

@@ -1,43 +1,35 @@
 /** One row of the outline. */
 
 import type { Labels } from "../../layout/labels";
+import { el } from "../dom";
+import { svg } from "../svg";
 import { spoken } from "./aria";
 import { badge } from "./badge";
 import type { Facts } from "./facts";
 import type { Row } from "./outline_rows";
-import { svg } from "./svg";
 
 export function rowOf({ box, level, open, place, siblings }: Row, labels: Labels, facts: Facts[]) {
-  const row = document.createElement("div");
-  row.className = "agi-outline-row";
-  row.style.paddingLeft = `${4 + 14 * (level - 1)}px`;
   const group = box.children.length > 0;
   const { worst } = box.troubles;
-  const attributes: Record<string, string> = {
-    role: "treeitem",
-    "aria-level": String(level),
-    "aria-posinset": String(place),
-    "aria-setsize": String(siblings),
-    "aria-label": spoken(box, false, labels, facts),
-  };
-  if (group) attributes["aria-expanded"] = String(open);
-  for (const [name, value] of Object.entries(attributes)) row.setAttribute(name, value);
-  const twisty = part("agi-twisty", group ? (open ? "▾" : "▸") : "");
-  twisty.setAttribute("aria-hidden", "true");
-  row.append(twisty);
-  if (worst) {
-    const size = { width: 14, height: 14, viewBox: "-10 -10 20 20", "aria-hidden": "true" };
-    row.append(svg("svg", size, badge(worst, 0, 0)));
-  }
   const [title, ...rest] = labels.lines(box);
-  row.append(part("agi-outline-title", title!.text), " ");
-  row.append(part("agi-outline-rest", rest.map((line) => line.text).join(", ")));
+  const size = { width: 14, height: 14, viewBox: "-10 -10 20 20", "aria-hidden": "true" };
+  const row = el(
+    "div",
+    {
+      class: "agi-outline-row",
+      role: "treeitem",
+      "aria-level": level,
+      "aria-posinset": place,
+      "aria-setsize": siblings,
+      "aria-label": spoken(box, false, labels, facts),
+      "aria-expanded": group ? String(open) : undefined,
+    },
+    el("span", { class: "agi-twisty", "aria-hidden": "true" }, group ? (open ? "▾" : "▸") : ""),
+    worst && svg("svg", size, badge(worst, 0, 0)),
+    el("span", { class: "agi-outline-title" }, title!.text),
+    " ",
+    el("span", { class: "agi-outline-rest" }, rest.map((line) => line.text).join(", ")),
+  );
+  row.style.paddingLeft = `${4 + 14 * (level - 1)}px`;
   return row;
-}
-
-function part(name: string, text: string): HTMLElement {
-  const made = document.createElement("span");
-  made.className = name;
-  made.textContent = text;
-  return made;
 }

@@ -4,11 +4,11 @@ import { HEAD } from "../../layout/compose";
 import { heightOfLine, type Labels, PAD, TOGGLE } from "../../layout/labels";
 import { isLeaf } from "../../layout/leaves";
 import type { Item } from "../../layout/scene";
+import { svg } from "../svg";
 import { spoken } from "./aria";
 import { badge, badgeAt, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
 import { headOf, lookOf, outline, pile, signOf, toneOf } from "./node_style";
-import { svg } from "./svg";
 
 export function paintItem(item: Item, labels: Labels, facts: Facts[]): SVGGElement {
   const look = lookOf(item, facts);

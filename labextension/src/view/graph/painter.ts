@@ -36,16 +36,16 @@ export interface Painted {
 }
 
 export class Painter {
-  private frame = 0;
-  private rest: ReturnType<typeof setTimeout> | undefined;
+  #frame = 0;
+  #rest: ReturnType<typeof setTimeout> | undefined;
   /** Of what was painted last. */
-  private scale = 0;
+  #scale = 0;
 
   constructor(private readonly picture: Painted) {}
 
   /** What is seen moved; painted at the browser's next frame. */
   readonly moved = (): void => {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint(true));
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.paint(true));
   };
 
   paint(moving = false): void {
@@ -55,14 +55,14 @@ export class Painter {
     let count = 0;
     for (const item of scene.items) if (overlap(bounds(item), seen)) count++;
     const many = count > (camera.k < TINY.scale ? TINY.many : SVG_AT_MOST);
-    const zooming = camera.k !== this.scale && scene.items.length > ZOOMED_AS_SVG;
-    this.scale = camera.k;
+    const zooming = camera.k !== this.#scale && scene.items.length > ZOOMED_AS_SVG;
+    this.#scale = camera.k;
     const stand = many || (moving && (zooming || count > MOVED_AS_SVG));
     // Only transparent: hidden, it would lose the focus.
     svg.root.style.opacity = stand && !many ? "0" : "";
     canvas.root.hidden = !stand;
     if (many || !stand) svg.move(camera);
-    if (stand && !many) this.rest = setTimeout(() => this.paint(), REST);
+    if (stand && !many) this.#rest = setTimeout(() => this.paint(), REST);
     if (stand) canvas.paint(scene, camera, marking);
     if (many) {
       svg.only(this.picture.outstanding(OVER_CANVAS));
@@ -76,8 +76,8 @@ export class Painter {
   }
 
   stop(): void {
-    cancelAnimationFrame(this.frame);
-    this.frame = 0;
-    clearTimeout(this.rest);
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    clearTimeout(this.#rest);
   }
 }

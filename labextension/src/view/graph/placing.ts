@@ -22,8 +22,8 @@ export interface Placed {
 export class Placing {
   /** The stage has a size. */
   ready = false;
-  private standing = "";
-  private again = (): void => {};
+  #standing = "";
+  #again = (): void => {};
 
   constructor(private readonly picture: Placed) {}
 
@@ -33,20 +33,22 @@ export class Placing {
     const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
     camera.show(all, SMALLEST);
     const chosen = this.picture.chosen();
-    bringTogether(chosen.length ? chosen : this.picture.problem(), camera, TOGETHER);
-    this.settle(() => this.start());
+    const whole =
+      scene.width * camera.k <= camera.width && scene.height * camera.k <= camera.height;
+    bringTogether(chosen.length ? chosen : this.picture.problem(), camera, TOGETHER, !whole);
+    this.#settle(() => this.start());
   }
 
   fit(): void {
     const { camera, scene } = this.picture;
     camera.show({ left: 0, top: 0, right: scene.width, bottom: scene.height });
-    this.settle(() => this.fit());
+    this.#settle(() => this.fit());
   }
 
   /** True if the camera was placed; else it stands where the user moved it. What was chosen stays in sight. */
   resize(width: number, height: number): boolean {
     const { camera } = this.picture;
-    const untouched = this.standing === this.stand();
+    const untouched = this.#standing === this.#stand();
     const [chosen] = this.picture.chosen();
     const seen = chosen && inside(chosen, camera.seen);
     [camera.width, camera.height] = [width, height];
@@ -55,18 +57,18 @@ export class Placing {
       this.start();
       return true;
     }
-    if (untouched) this.again();
+    if (untouched) this.#again();
     if (chosen && seen) bringIntoSight(chosen, camera);
     return untouched;
   }
 
-  private settle(again: () => void): void {
-    this.again = again;
-    this.standing = this.stand();
+  #settle(again: () => void): void {
+    this.#again = again;
+    this.#standing = this.#stand();
     this.picture.paint();
   }
 
-  private stand(): string {
+  #stand(): string {
     const { k, x, y } = this.picture.camera;
     return `${k} ${x} ${y}`;
   }

@@ -6,6 +6,7 @@ import { type Compact, compact, MOST } from "../../model/compact";
 import type { CaptureGraph } from "../../model/graph";
 import type { CreateGraphView, GraphView } from "../../model/graph_view";
 import { startsBackward } from "../../model/shown";
+import { el } from "../dom";
 
 /** What the program's nodes are in a picture. */
 interface Inside {
@@ -17,9 +18,8 @@ const WHOLE: Inside = { ids: (ids) => ids, amounts: (values) => values };
 
 export function withProblemView(create: CreateGraphView): CreateGraphView {
   return (host, graph, options) => {
-    const [page, small] = [document.createElement("div"), document.createElement("div")];
-    for (const one of [page, small]) one.className = "agi-graph-page";
-    small.hidden = true;
+    const page = el("div", { class: "agi-graph-page" });
+    const small = el("div", { class: "agi-graph-page", hidden: true });
     host.append(page, small);
     const whole = create(page, graph, options);
     let problem: { view: GraphView; inside: Inside } | null = null;

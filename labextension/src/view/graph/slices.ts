@@ -20,7 +20,7 @@ export async function inSlices<T>(work: Work<T>, signal: AbortSignal): Promise<T
 
 /** Work of which only the latest counts: small work is done at once, large work in slices. */
 export class Latest {
-  private running: AbortController | null = null;
+  #running: AbortController | null = null;
 
   constructor(private readonly busy: (on: boolean) => void) {}
 
@@ -31,17 +31,17 @@ export class Latest {
       return;
     }
     const running = new AbortController();
-    this.running = running;
+    this.#running = running;
     this.busy(true);
     void inSlices(work, running.signal).finally(() => {
-      if (this.running === running) this.stop();
+      if (this.#running === running) this.stop();
     });
   }
 
   stop(): void {
-    if (!this.running) return;
-    this.running.abort();
-    this.running = null;
+    if (!this.#running) return;
+    this.#running.abort();
+    this.#running = null;
     this.busy(false);
   }
 }

@@ -2,12 +2,12 @@
 
 import type { Labels } from "../../layout/labels";
 import type { Item, Scene, Wire } from "../../layout/scene";
+import { svg } from "../svg";
 import { growth } from "./badge";
 import { type Camera, overlap, type Rect } from "./camera";
 import type { Facts } from "./facts";
 import { paintFrame, paintItem } from "./paint_item";
 import { regionOf, startsRegion } from "./regions";
-import { svg } from "./svg";
 import { bounds } from "./where";
 import { tipsOf, wayOf } from "./wire_paths";
 
@@ -27,19 +27,19 @@ export class SvgLayer {
   /** The painted boxes, by id. */
   readonly items = new Map<number, SVGGElement>();
   readonly wires = new Map<Wire, SVGGElement>();
-  private readonly stage = svg("g");
-  private readonly layers = ["frames", "regions", "wires", "items"].map((name) =>
+  readonly #stage = svg("g");
+  readonly #layers = ["frames", "regions", "wires", "items"].map((name) =>
     svg("g", { class: `agi-${name}` }),
   );
-  private readonly hatch = `agi-hatch-${++hatches}`;
+  readonly #hatch = `agi-hatch-${++hatches}`;
   /** All that is near is painted. */
   complete = true;
-  private painted: Rect | null = null;
+  #painted: Rect | null = null;
   /** Where the picture stands within the layer. */
-  private at: { k: number; x: number; y: number } | null = null;
-  private readonly backs = new Map<number, SVGElement[]>();
+  #at: { k: number; x: number; y: number } | null = null;
+  readonly #backs = new Map<number, SVGElement[]>();
   /** Only a few boxes are painted, over the canvas. */
-  private sparse = false;
+  #sparse = false;
 
   constructor(
     private readonly labels: Labels,
@@ -48,9 +48,9 @@ export class SvgLayer {
     const tint = svg("rect", { class: "agi-tint", width: 8, height: 8 });
     const lines = svg("path", { class: "agi-hatch", d: "M-2 2L2 -2M0 8L8 0M6 10L10 6" });
     const size = { width: 8, height: 8, patternUnits: "userSpaceOnUse" };
-    const pattern = svg("pattern", { id: this.hatch, ...size }, tint, lines);
-    this.stage.append(...this.layers);
-    this.root = svg("svg", { class: "agi-svg" }, svg("defs", {}, pattern), this.stage);
+    const pattern = svg("pattern", { id: this.#hatch, ...size }, tint, lines);
+    this.#stage.append(...this.#layers);
+    this.root = svg("svg", { class: "agi-svg" }, svg("defs", {}, pattern), this.#stage);
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", "Graph");
   }
@@ -58,26 +58,26 @@ export class SvgLayer {
   clear(): void {
     this.items.clear();
     this.wires.clear();
-    this.backs.clear();
-    this.painted = null;
-    this.sparse = false;
-    for (const layer of this.layers) layer.replaceChildren();
+    this.#backs.clear();
+    this.#painted = null;
+    this.#sparse = false;
+    for (const layer of this.#layers) layer.replaceChildren();
   }
 
   /** A pan moves what the browser has painted; painting it anew at every frame would take longer than a frame. */
   move({ k, x, y }: Camera): void {
     const { style } = this.root;
-    const { at } = this;
+    const at = this.#at;
     if (at?.k === k && Math.abs(x - at.x) < FAR && Math.abs(y - at.y) < FAR) {
       style.willChange = "transform";
       style.transform = `translate(${x - at.x}px, ${y - at.y}px)`;
       return;
     }
-    this.at = { k, x, y };
+    this.#at = { k, x, y };
     this.root.classList.toggle("agi-near", k > NEAR);
     style.setProperty("--agi-grow", String(growth("error", k)));
     style.willChange = style.transform = "";
-    this.stage.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
+    this.#stage.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
   }
 
   /**
@@ -86,8 +86,8 @@ export class SvgLayer {
    */
   cull(scene: Scene, camera: Camera, margin = 0.5, moving = false): boolean {
     const seen = camera.seen;
-    if (this.sparse) this.addBacks(scene);
-    const p = this.painted;
+    if (this.#sparse) this.#addBacks(scene);
+    const p = this.#painted;
     if (
       p &&
       p.left <= seen.left &&
@@ -109,8 +109,8 @@ export class SvgLayer {
     for (const item of scene.items) {
       const wanted = overlap(bounds(item), rect);
       if (wanted === this.items.has(item.id)) continue;
-      if (!wanted) this.remove(item.id);
-      else if (!moving || overlap(bounds(item), seen) || room-- > 0) this.add(item);
+      if (!wanted) this.#remove(item.id);
+      else if (!moving || overlap(bounds(item), seen) || room-- > 0) this.#add(item);
     }
     for (const wire of scene.wires) {
       const wanted = overlap(wire, rect);
@@ -119,67 +119,67 @@ export class SvgLayer {
       if (wanted) {
         const made = paintWire(wire);
         this.wires.set(wire, made);
-        this.layers[2]!.append(made);
+        this.#layers[2]!.append(made);
       } else {
         this.wires.get(wire)!.remove();
         this.wires.delete(wire);
       }
     }
     this.complete = room >= 0;
-    this.painted = this.complete ? rect : null;
+    this.#painted = this.complete ? rect : null;
     return true;
   }
 
   /** What stands out, over the canvas: it can have the focus, and be read aloud. */
   only(items: Item[]): void {
-    if (!this.sparse) {
-      for (const layer of this.layers.slice(0, 3)) layer.replaceChildren();
+    if (!this.#sparse) {
+      for (const layer of this.#layers.slice(0, 3)) layer.replaceChildren();
       this.wires.clear();
-      this.backs.clear();
-      this.painted = null;
-      this.sparse = true;
+      this.#backs.clear();
+      this.#painted = null;
+      this.#sparse = true;
     }
     const wanted = new Set(items.map((item) => item.id));
-    for (const id of [...this.items.keys()]) if (!wanted.has(id)) this.remove(id);
-    for (const item of items) if (!this.items.has(item.id)) this.addItem(item);
+    for (const id of [...this.items.keys()]) if (!wanted.has(id)) this.#remove(id);
+    for (const item of items) if (!this.items.has(item.id)) this.#addItem(item);
   }
 
   /** The few that are there get what stands behind them. */
-  private addBacks(scene: Scene): void {
-    for (const item of scene.items) if (this.items.has(item.id)) this.addBack(item);
-    this.sparse = false;
+  #addBacks(scene: Scene): void {
+    for (const item of scene.items) if (this.items.has(item.id)) this.#addBack(item);
+    this.#sparse = false;
   }
 
-  private remove(id: number): void {
+  #remove(id: number): void {
     this.items.get(id)!.remove();
     this.items.delete(id);
-    for (const back of this.backs.get(id) ?? []) back.remove();
-    this.backs.delete(id);
+    for (const back of this.#backs.get(id) ?? []) back.remove();
+    this.#backs.delete(id);
   }
 
-  private add(item: Item): void {
-    this.addItem(item);
-    this.addBack(item);
+  #add(item: Item): void {
+    this.#addItem(item);
+    this.#addBack(item);
   }
 
-  private addItem(item: Item): void {
+  #addItem(item: Item): void {
     const made = paintItem(item, this.labels, this.facts);
     this.items.set(item.id, made);
-    this.layers[3]!.append(made);
+    this.#layers[3]!.append(made);
   }
 
-  private addBack(item: Item): void {
+  #addBack(item: Item): void {
     const backs: SVGElement[] = [];
     if (startsRegion(item, this.facts)) {
-      backs.push(paintRegion(item, this.hatch));
-      this.layers[1]!.append(backs[0]!);
+      backs.push(paintRegion(item, this.#hatch));
+      this.#layers[1]!.append(backs[0]!);
     }
     if (item.open) {
       const frame = paintFrame(item, this.facts);
       backs.push(frame);
-      this.layers[0]!.append(frame);
+      this.#layers[0]!.append(frame);
     }
-    this.backs.set(item.id, backs);
+    this.#backs.set(item.id, backs);
   }
 }
 

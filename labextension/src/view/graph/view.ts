@@ -2,12 +2,13 @@
 
 import { Layout } from "../../layout";
 import type { Box } from "../../layout/box";
-import { firstProblem } from "../../layout/problems";
+import { firstProblem, outsideSetup } from "../../layout/problems";
 import type { Item, Scene } from "../../layout/scene";
 import { count, type Open, openAround, opening, toDepth } from "../../layout/visible";
 import type { Work } from "../../layout/work";
 import type { CaptureGraph } from "../../model/graph";
 import { COLOURS, preferredDepth } from "../../state/preferences";
+import { el } from "../dom";
 import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
 import { gatherFacts } from "./facts";
@@ -28,56 +29,42 @@ const FEW = 12;
 /** More boxes than this are laid out in slices. */
 const AT_ONCE = 1_500;
 
-/** Who knows the picture needs its room more than what explains it. */
-function foldedLegend(legend: HTMLElement): HTMLElement {
-  const folded = document.createElement("details");
-  folded.className = "agi-legend-fold";
-  const title = document.createElement("summary");
-  title.textContent = "Legend";
-  folded.append(title, legend);
-  return folded;
-}
-
 export class Picture {
-  readonly root = document.createElement("div");
-  readonly body = document.createElement("div");
-  readonly stage = document.createElement("div");
-  readonly legend = document.createElement("div");
-  /** What stands below the picture: nothing of it is covered. */
-  readonly foot = document.createElement("div");
+  readonly stage = el("div", { class: "agi-graph-view" });
+  readonly body = el("div", { class: "agi-graph-body" }, this.stage);
+  readonly legend = el("div", { class: "agi-legend" });
+  /** What stands below the picture: nothing of it is covered. Who knows the picture needs no legend. */
+  readonly foot = el(
+    "div",
+    { class: "agi-graph-foot" },
+    el("details", { class: "agi-legend-fold" }, el("summary", {}, "Legend"), this.legend),
+  );
+  readonly root = el("div", { class: "agi-graph" }, this.body, this.foot);
   readonly layout: Layout;
   readonly facts;
   readonly marking: Marking;
   readonly svg: SvgLayer;
   readonly canvas: CanvasLayer;
-  readonly camera = new Camera(() => this.painter.moved());
+  readonly camera = new Camera(() => this.#painter.moved());
   readonly placing = new Placing(this);
   readonly minimap: Minimap;
   open: Open;
   scene: Scene = { width: 0, height: 0, items: [], wires: [] };
   /** The box that Tab reaches. */
   focus = -1;
-  private byId = new Map<number, Item>();
-  private painted = false;
-  private hot: ((edge: number) => boolean) | undefined;
-  private readonly painter = new Painter(this);
-  private readonly progress = document.createElement("div");
-  private readonly latest = new Latest((on) => this.busy(on));
-  private readonly theme = new MutationObserver(() => this.recolour());
+  #byId = new Map<number, Item>();
+  #painted = false;
+  #hot: ((edge: number) => boolean) | undefined;
+  readonly #painter = new Painter(this);
+  readonly #progress = el("div", { class: "agi-progress", role: "status" });
+  readonly #latest = new Latest((on) => this.#busy(on));
+  readonly #theme = new MutationObserver(() => this.#recolour());
 
   constructor(
     host: HTMLElement,
     readonly graph: CaptureGraph,
   ) {
-    this.root.className = "agi-graph";
-    this.stage.className = "agi-graph-view";
-    this.legend.className = "agi-legend";
     host.append(this.root);
-    this.body.className = "agi-graph-body";
-    this.body.append(this.stage);
-    this.foot.className = "agi-graph-foot";
-    this.foot.append(foldedLegend(this.legend));
-    this.root.append(this.body, this.foot);
     this.layout = new Layout(graph, measureIn(this.root));
     this.facts = gatherFacts(this.layout.tree);
     this.marking = new Marking(this.layout.tree, this.facts);
@@ -89,25 +76,23 @@ export class Picture {
       this.canvas.colours.of,
       () => this.chosen(),
     );
-    this.progress.className = "agi-progress";
-    this.progress.setAttribute("role", "status");
-    this.stage.append(this.canvas.root, this.svg.root, this.minimap.root, this.progress);
+    this.stage.append(this.canvas.root, this.svg.root, this.minimap.root, this.#progress);
     const depth = preferredDepth();
     this.open = depth > 0 ? toDepth(this.layout.tree, depth) : opening(this.layout.tree);
     this.rebuild();
     const themed = this.root.closest("[data-theme]");
-    this.theme.observe(document.documentElement, { attributes: true, attributeFilter: [COLOURS] });
-    if (themed) this.theme.observe(themed, { attributes: true, attributeFilter: ["data-theme"] });
+    this.#theme.observe(document.documentElement, { attributes: true, attributeFilter: [COLOURS] });
+    if (themed) this.#theme.observe(themed, { attributes: true, attributeFilter: ["data-theme"] });
   }
 
   item(id: number): Item | undefined {
-    return this.byId.get(id);
+    return this.#byId.get(id);
   }
 
   /** The item that shows a box: its own, or the closed one around it. */
   shown(box: Box): Item | undefined {
     for (let at: Box | null = box; at; at = at.parent) {
-      const item = this.byId.get(at.id);
+      const item = this.#byId.get(at.id);
       if (item && (at === box || !item.open)) return item;
     }
     return undefined;
@@ -116,40 +101,41 @@ export class Picture {
   /** `move`: the camera, before anything is painted. Of a large picture this comes later, and only the last of them. */
   rebuild(move: () => void = () => {}): void {
     const large = count(this.layout.tree, this.open) > AT_ONCE;
-    this.latest.run(this.rebuilding(move), large);
+    this.#latest.run(this.#rebuilding(move), large);
   }
 
-  private *rebuilding(move: () => void): Work<void> {
-    const scene = yield* this.layout.making(this.open, this.hot);
+  *#rebuilding(move: () => void): Work<void> {
+    const scene = yield* this.layout.making(this.open, this.#hot);
     const byId = new Map(scene.items.map((item) => [item.id, item]));
     yield;
     const legend = entriesOf(scene, this.facts);
     yield;
     this.scene = scene;
-    this.byId = byId;
+    this.camera.scene = scene;
+    this.#byId = byId;
     this.marking.items = byId;
     const engaged = this.svg.root.contains(document.activeElement);
     this.svg.clear();
-    if (!this.byId.has(this.focus))
+    if (!this.#byId.has(this.focus))
       this.focus = this.scene.items.find((item) => item.box)?.id ?? -1;
     drawLegend(this.legend, legend);
-    this.painted = false;
+    this.#painted = false;
     move();
     // Placing the camera may have painted it already.
-    if (this.placing.ready && !this.painted) this.paint();
+    if (this.placing.ready && !this.#painted) this.paint();
     if (engaged) this.svg.items.get(this.focus)?.focus({ preventScroll: true });
     yield;
     this.minimap.draw(scene);
   }
 
-  private busy(on: boolean): void {
+  #busy(on: boolean): void {
     this.root.setAttribute("aria-busy", String(on));
     const boxes = on ? count(this.layout.tree, this.open) : 0;
-    this.progress.textContent = on ? `Laying out ${boxes.toLocaleString("en")} boxes …` : "";
+    this.#progress.textContent = on ? `Laying out ${boxes.toLocaleString("en")} boxes …` : "";
   }
 
   /** The page is dark now, or light: the canvases have their colours from before. */
-  private recolour(): void {
+  #recolour(): void {
     this.canvas.colours.forget();
     this.minimap.draw(this.scene);
     if (this.placing.ready) this.paint();
@@ -158,10 +144,10 @@ export class Picture {
   /** Opens or closes a box; its upper left corner stays where it is on the screen. */
   toggle(box: Box): void {
     if (box.children.length === 0) return;
-    const before = this.byId.get(box.id);
+    const before = this.#byId.get(box.id);
     if (!this.open.delete(box.id)) this.open.add(box.id);
     this.rebuild(() => {
-      const after = this.byId.get(box.id);
+      const after = this.#byId.get(box.id);
       if (!before || !after) return;
       const { k } = this.camera;
       this.camera.pan(
@@ -188,55 +174,56 @@ export class Picture {
   }
 
   highlight(hot: ((edge: number) => boolean) | undefined): void {
-    this.hot = hot;
+    this.#hot = hot;
     this.rebuild();
   }
 
   resize(width: number, height: number): void {
     if (width === 0 || height === 0) return;
     const first = !this.placing.ready;
-    if (!this.placing.resize(width, height)) this.painter.moved();
+    if (!this.placing.resize(width, height)) this.#painter.moved();
     if (first) this.minimap.draw(this.scene);
   }
 
   chosen(): Item[] {
     const { boxes } = this.layout.tree;
-    return this.together([...this.marking.selected].map((id) => boxes[id]!));
+    return this.#together(outsideSetup([...this.marking.selected].map((id) => boxes[id]!)));
   }
 
   problem(): Item[] {
-    return this.together(firstProblem(this.layout.tree));
+    return this.#together(firstProblem(this.layout.tree));
   }
 
   /** What shows the first few of those boxes. */
-  private together(boxes: Box[]): Item[] {
+  #together(boxes: Box[]): Item[] {
     const items = boxes.slice(0, FEW).map((box) => this.shown(box));
     return [...new Set(items.filter((item) => item !== undefined))];
   }
 
   /** Moves the picture so that those boxes are seen, if that is needed. */
-  bring(boxes: Box[]): void {
+  bring(all: Box[]): void {
+    const boxes = outsideSetup(all);
     this.reveal(boxes.slice(0, FEW), () => {
-      bringTogether(this.together(boxes), this.camera, TOGETHER);
+      bringTogether(this.#together(boxes), this.camera, TOGETHER);
       this.paint();
       this.setFocus(boxes[0]!.id, false);
     });
   }
 
   paint(): void {
-    this.painted = true;
-    this.painter.paint();
+    this.#painted = true;
+    this.#painter.paint();
   }
 
   /** Selection, filters and the like changed. */
   mark(): void {
     this.markElements();
     this.minimap.update(this.scene);
-    if (!this.canvas.root.hidden) this.painter.moved();
+    if (!this.canvas.root.hidden) this.#painter.moved();
   }
 
   markElements(): void {
-    for (const [id, element] of this.svg.items) this.marking.apply(this.byId.get(id)!, element);
+    for (const [id, element] of this.svg.items) this.marking.apply(this.#byId.get(id)!, element);
     for (const [wire, element] of this.svg.wires) {
       element.classList.toggle("agi-dim", this.marking.dimWire(wire));
     }
@@ -246,14 +233,14 @@ export class Picture {
   outstanding(most: number): Item[] {
     const chosen = [...this.marking.selected].slice(0, most);
     return [...new Set([this.focus, ...chosen])]
-      .map((id) => this.byId.get(id))
+      .map((id) => this.#byId.get(id))
       .filter((item) => item !== undefined);
   }
 
   setFocus(id: number, take: boolean): void {
     this.svg.items.get(this.focus)?.setAttribute("tabindex", "-1");
     this.focus = id;
-    const item = this.byId.get(id);
+    const item = this.#byId.get(id);
     if (item) bringIntoSight(item, this.camera);
     if (item && !this.svg.items.has(id)) this.paint();
     const element = this.svg.items.get(id);
@@ -262,9 +249,9 @@ export class Picture {
   }
 
   destroy(): void {
-    this.latest.stop();
-    this.painter.stop();
-    this.theme.disconnect();
+    this.#latest.stop();
+    this.#painter.stop();
+    this.#theme.disconnect();
     this.root.remove();
   }
 }

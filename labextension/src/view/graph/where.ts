@@ -29,10 +29,15 @@ export function inside(item: Item, seen: Rect): boolean {
 /** Room that is left around what is brought into sight. */
 const AROUND = 16;
 
-/** Several at once, as large as they fit, down to that scale; else the first of them. */
-export function bringTogether(items: Item[], camera: Camera, smallest: number): void {
+/** Several at once, as large as they fit, down to that scale; else the first of them. `always`: also what is in sight. */
+export function bringTogether(
+  items: Item[],
+  camera: Camera,
+  smallest: number,
+  always = false,
+): void {
   const [first] = items;
-  if (!first || items.every((item) => inside(item, camera.seen))) return;
+  if (!first || (!always && items.every((item) => inside(item, camera.seen)))) return;
   const all = {
     left: Math.min(...items.map((item) => item.x)) - AROUND,
     top: Math.min(...items.map((item) => item.y)) - AROUND,
@@ -44,12 +49,12 @@ export function bringTogether(items: Item[], camera: Camera, smallest: number): 
   const middle: [number, number] = [(all.left + all.right) / 2, (all.top + all.bottom) / 2];
   if (fits(camera.k)) camera.centre(...middle);
   else if (fits(smallest)) camera.show(all);
-  else bringIntoSight(first, camera);
+  else bringIntoSight(first, camera, always);
 }
 
 /** Moves the picture only if the item is not in sight already. */
-export function bringIntoSight(item: Item, camera: Camera): void {
-  if (inside(item, camera.seen)) return;
+export function bringIntoSight(item: Item, camera: Camera, always = false): void {
+  if (!always && inside(item, camera.seen)) return;
   camera.centre(item.x + item.width / 2, item.y + heightOf(item) / 2);
 }
 

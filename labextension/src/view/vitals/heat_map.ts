@@ -27,18 +27,18 @@ export class HeatMap {
   columns: [number, number];
   shown: number[] = [];
   scale: Scale;
-  private order: Order = "module";
-  private text = "";
-  private column: number;
+  #order: Order = "module";
+  #text = "";
+  #column: number;
   /** Place in `shown`. */
-  private place = 0;
-  private readonly axis: StepAxis;
-  private readonly drawn = new Map<number, HeatRow>();
-  private readonly readout = el("p", { class: "agi-readout", "aria-hidden": "true" });
+  #place = 0;
+  readonly #axis: StepAxis;
+  readonly #drawn = new Map<number, HeatRow>();
+  readonly #readout = el("p", { class: "agi-readout", "aria-hidden": "true" });
   /** The line of the row that is read. */
-  private readonly line = el("span", { class: "agi-readout-line" });
-  private lineOf = "";
-  private list: VirtualList;
+  readonly #line = el("span", { class: "agi-readout-line" });
+  #lineOf = "";
+  #list: VirtualList;
 
   constructor(
     readonly vitals: Vitals,
@@ -46,10 +46,10 @@ export class HeatMap {
     private readonly events: HeatMapEvents,
   ) {
     this.columns = [0, vitals.steps.length - 1];
-    this.column = this.opening();
+    this.#column = this.#opening();
     this.scale = scaleOf(quantity);
-    this.axis = new StepAxis(vitals.steps, (from, to) => this.show({ columns: [from, to] }));
-    this.list = this.made();
+    this.#axis = new StepAxis(vitals.steps, (from, to) => this.show({ columns: [from, to] }));
+    this.#list = this.#made();
     this.show({});
   }
 
@@ -57,32 +57,32 @@ export class HeatMap {
   show(
     change: Partial<{ quantity: Quantity; order: Order; text: string; columns: [number, number] }>,
   ): void {
-    const row = this.quantity.rows[this.shown[this.place] ?? -1];
+    const row = this.quantity.rows[this.shown[this.#place] ?? -1];
     this.quantity = change.quantity ?? this.quantity;
-    this.order = change.order ?? this.order;
-    this.text = change.text ?? this.text;
+    this.#order = change.order ?? this.#order;
+    this.#text = change.text ?? this.#text;
     this.columns = change.columns ?? this.columns;
     const [from, to] = this.columns;
-    this.column = Math.min(Math.max(this.column, from), to);
+    this.#column = Math.min(Math.max(this.#column, from), to);
     this.scale = scaleOf(this.quantity);
-    this.shown = ordered(this.quantity, this.order, this.text, this.columns);
+    this.shown = ordered(this.quantity, this.#order, this.#text, this.columns);
     const same = this.shown.findIndex((n) => this.quantity.rows[n]!.label === row?.label);
-    this.place = change.order ? 0 : Math.max(same, 0);
-    this.axis.show(this.columns);
-    this.list = this.made();
+    this.#place = change.order ? 0 : Math.max(same, 0);
+    this.#axis.show(this.columns);
+    this.#list = this.#made();
     const empty = el("p", { class: "agi-empty" }, "No module matches.");
     fill(
       this.host,
       legend(this.scale),
-      el("div", { class: "agi-reading" }, this.readout, this.line),
-      this.vitals.steps.length > 1 && this.axis.host,
-      this.shown.length ? this.list.host : empty,
+      el("div", { class: "agi-reading" }, this.#readout, this.#line),
+      this.vitals.steps.length > 1 && this.#axis.host,
+      this.shown.length ? this.#list.host : empty,
     );
-    this.mark();
+    this.#mark();
   }
 
   /** What one looks for first: the first step with a NaN or an infinity, else the last step. */
-  private opening(): number {
+  #opening(): number {
     const { steps } = this.vitals;
     const bad = (_: number, n: number) =>
       this.quantity.rows.some((row) => typeof row.values[n] === "string");
@@ -90,39 +90,40 @@ export class HeatMap {
     return first < 0 ? steps.length - 1 : first;
   }
 
-  private made(): VirtualList {
-    this.drawn.clear();
-    const list = new VirtualList(this.title(), this.shown.length, HEIGHT, (place) => {
+  #made(): VirtualList {
+    this.#drawn.clear();
+    const list = new VirtualList(this.#title(), this.shown.length, HEIGHT, (place) => {
       const row = this.quantity.rows[this.shown[place]!]!;
       const made = heatRow(row, this.scale, this.columns, () => this.events.choose(row));
-      this.drawn.set(place, made);
-      made.at(this.column, place === this.place);
+      this.#drawn.set(place, made);
+      made.at(this.#column, place === this.#place);
       const heat = made.host.querySelector<HTMLElement>(".agi-heat")!;
-      heat.addEventListener("pointermove", (event) => this.move(place, this.under(heat, event)));
+      heat.addEventListener("pointermove", (event) => this.#move(place, this.#under(heat, event)));
       heat.addEventListener("click", () => this.events.choose(row));
       return made.host;
     });
     list.host.classList.add("agi-vital-rows");
     this.host.style.setProperty("--agi-rows", String(this.shown.length));
-    list.host.addEventListener("keydown", (event) => this.key(event));
+    list.host.addEventListener("keydown", (event) => this.#key(event));
     return list;
   }
 
-  private title(): string {
+  #title(): string {
     return `${this.quantity.title}, modules by steps: arrow keys read a cell, Enter shows its module in the graph`;
   }
 
-  private under(heat: HTMLElement, event: PointerEvent): number {
+  #under(heat: HTMLElement, event: PointerEvent): number {
     const [from, to] = this.columns;
     const { left, width } = heat.getBoundingClientRect();
     const at = width > 0 ? (event.clientX - left) / width : 0;
     return from + Math.floor(at * (to - from + 1));
   }
 
-  private key(event: KeyboardEvent): void {
+  #key(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [from, to] = this.columns;
-    const { place, column } = this;
+    const place = this.#place;
+    const column = this.#column;
     const last = this.shown.length - 1;
     const moves: Record<string, [number, number]> = {
       ArrowUp: [place - 1, column],
@@ -137,43 +138,43 @@ export class HeatMap {
     const move = moves[event.key];
     const row = this.quantity.rows[this.shown[place] ?? -1];
     if (move) {
-      this.move(...move);
-      this.list.reveal(this.place);
-      this.events.said(this.reading());
-    } else if (event.key === "Enter" && row && event.target === this.list.host) {
+      this.#move(...move);
+      this.#list.reveal(this.#place);
+      this.events.said(this.#reading());
+    } else if (event.key === "Enter" && row && event.target === this.#list.host) {
       this.events.choose(row);
     } else return;
     event.preventDefault();
   }
 
-  private move(place: number, column: number): void {
+  #move(place: number, column: number): void {
     const [from, to] = this.columns;
-    this.place = Math.min(Math.max(place, 0), this.shown.length - 1);
-    this.column = Math.min(Math.max(column, from), to);
-    this.mark();
+    this.#place = Math.min(Math.max(place, 0), this.shown.length - 1);
+    this.#column = Math.min(Math.max(column, from), to);
+    this.#mark();
   }
 
-  private mark(): void {
+  #mark(): void {
     const [from, to] = this.columns;
     const width = 100 / (to - from + 1);
-    this.host.style.setProperty("--agi-column", `${(this.column - from) * width}%`);
+    this.host.style.setProperty("--agi-column", `${(this.#column - from) * width}%`);
     this.host.style.setProperty("--agi-column-width", `${width}%`);
-    for (const [place, row] of this.drawn) row.at(this.column, place === this.place);
-    this.readout.textContent = this.reading();
-    const row = this.quantity.rows[this.shown[this.place] ?? -1];
-    if (row?.path !== this.lineOf) {
-      this.lineOf = row?.path ?? "";
-      fill(this.line, row ? this.events.line(row) : null);
+    for (const [place, row] of this.#drawn) row.at(this.#column, place === this.#place);
+    this.#readout.textContent = this.#reading();
+    const row = this.quantity.rows[this.shown[this.#place] ?? -1];
+    if (row?.path !== this.#lineOf) {
+      this.#lineOf = row?.path ?? "";
+      fill(this.#line, row ? this.events.line(row) : null);
     }
-    this.events.moved(this.column);
+    this.events.moved(this.#column);
   }
 
   /** The cell that is read, in words. */
-  private reading(): string {
-    const row = this.quantity.rows[this.shown[this.place] ?? -1];
+  #reading(): string {
+    const row = this.quantity.rows[this.shown[this.#place] ?? -1];
     if (!row) return "";
     const step = (number: number) => `step ${number.toLocaleString("en")}`;
-    const now = `${step(this.vitals.steps[this.column]!)}: ${said(row.values[this.column] ?? null)}`;
+    const now = `${step(this.vitals.steps[this.#column]!)}: ${said(row.values[this.#column] ?? null)}`;
     const many = this.vitals.steps.length > 1 && row.peak !== null && row.peak > 0;
     const peak = many ? `, largest ${said(row.peak)} in ${step(row.peak_step)}` : "";
     return `${row.label}, ${now}${peak}`;

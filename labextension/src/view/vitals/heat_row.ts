@@ -4,7 +4,7 @@ import { crosses, runsOf } from "../../model/vitals/runs";
 import { type Scale, said } from "../../model/vitals/scale";
 import type { VitalsRow } from "../../wire";
 import { button, el } from "../dom";
-import { svg } from "./svg";
+import { svg } from "../svg";
 
 export interface HeatRow {
   host: HTMLElement;

@@ -3,7 +3,7 @@
 import { counted } from "../../model/shown";
 import type { Vitals } from "../../wire";
 import { el } from "../dom";
-import { svg } from "./svg";
+import { svg } from "../svg";
 
 const WIDTH = 240;
 const HEIGHT = 32;

@@ -5,7 +5,7 @@ import type { MemoryLine, Vitals } from "../../wire";
 import type { Context } from "../context";
 import { dotted, el, fill } from "../dom";
 import { placed } from "../place";
-import { svg } from "./svg";
+import { svg } from "../svg";
 
 const HEIGHT = 64;
 

@@ -2,8 +2,8 @@
 
 import { crosses, runsOf } from "../../model/vitals/runs";
 import { type Shade, STEPS, said } from "../../model/vitals/scale";
+import { svg } from "../svg";
 import type { HeatMap } from "./heat_map";
-import { svg } from "./svg";
 
 /** Viridis (Smith and van der Walt, matplotlib 1.5), as vitals.css has it. */
 export const COLOURS = [
