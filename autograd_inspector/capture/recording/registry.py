@@ -69,7 +69,8 @@ class Registry:
         """What a call was given that returned no tensor, as ``torch.equal`` does."""
         self.met: Callable[[int, Any], None] | None = None
         """Told the address of each StorageImpl that was not met before, and the storage."""
-        self._storages: dict[int, int] = {}
+        self.storages: dict[int, int] = {}
+        """Address of a StorageImpl -> the number of that memory."""
         self._numbered = 0
         self._same: dict[Any, Any] = {}
         """Shapes and devices: equal ones are kept once."""
@@ -147,10 +148,10 @@ class Registry:
     def _share(self, tensor: Tensor, storage: int) -> None:
         """The memory of a tensor is known by that number, unless it has one."""
         address = address_of(tensor)
-        memory = None if address is None or address in self._storages or storage < 0 else storage_of(tensor)
+        memory = None if address is None or address in self.storages or storage < 0 else storage_of(tensor)
         if address is not None and memory is not None:
             memory._weak_ref()
-            self._storages[address] = storage
+            self.storages[address] = storage
 
     def refresh(self, number: int, tensor: Tensor) -> None:
         """Read a tensor's layout again: ``.data = `` and ``module.to()`` change it under the same object."""
@@ -170,15 +171,17 @@ class Registry:
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
         address = address_of(tensor)
-        if address is None:
-            return -1
-        number = self._storages.get(address)
+        return -1 if address is None else self.storage_at(address, tensor)
+
+    def storage_at(self, address: int, tensor: Tensor) -> int:
+        """The number of the memory behind a tensor, which is at that address."""
+        number = self.storages.get(address)
         if number is None:
             memory = storage_of(tensor)
             if memory is None:
                 return -1
             memory._weak_ref()  # What it returns is the address, which close() frees it by.
-            number = self._storages[address] = self._numbered
+            number = self.storages[address] = self._numbered
             self._numbered += 1
             if self.met is not None:
                 self.met(address, memory)
@@ -205,8 +208,8 @@ class Registry:
         self.call_arguments &= keep
         self.looked_at &= keep
         self._same.clear()
-        for address in [address for address in self._storages if storage_expired(address)]:
-            del self._storages[address]  # Before: an interrupt must not have it freed twice.
+        for address in [address for address in self.storages if storage_expired(address)]:
+            del self.storages[address]  # Before: an interrupt must not have it freed twice.
             free_weak_ref(address)
 
     def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
@@ -240,6 +243,6 @@ class Registry:
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()
-        while self._storages:
-            free_weak_ref(self._storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
-        self._storages = {}  # One that was only emptied would keep its room.
+        while self.storages:
+            free_weak_ref(self.storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
+        self.storages = {}  # One that was only emptied would keep its room.

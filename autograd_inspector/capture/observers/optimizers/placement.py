@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, sharding_of, state_of
 from autograd_inspector.capture.observers.optimizers.state_contents import (
