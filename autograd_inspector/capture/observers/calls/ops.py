@@ -82,6 +82,13 @@ class Recorder(HiddenMode):
         if kwargs is None:
             kwargs = {}
         recording = self.recording
+        still = recording.still
+        if still is not None and func is not set_grad_enabled:
+            frame: FrameType | None = _frame(1)
+            while frame is not None:
+                if frame is still:
+                    return func(*args, **kwargs)
+                frame = frame.f_back
         if func in PASS or not (recording.recording or recording.active()):
             if func is not set_grad_enabled:
                 if recording.watch is not None:
