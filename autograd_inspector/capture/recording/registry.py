@@ -23,11 +23,18 @@ from autograd_inspector.capture.tensors.attributes import (
     shape_of,
     storage_of,
 )
-from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
+from autograd_inspector.capture.torch_private.tensors import (
+    free_weak_ref,
+    resurrect,
+    storage_address,
+    storage_expired,
+)
+from autograd_inspector.interrupts import is_interrupt
 
 _MOST_GIVEN = 1000
 """So many entries are looked at of what a model is given, which may be a table of numbers."""
 _DEEPEST = 3
+_CONTAINERS = frozenset({list, tuple, dict})
 
 
 class Entry(weakref.ref[Tensor]):
@@ -89,7 +96,8 @@ class Registry:
 
     def given_to_model(self, values: Collection[Any]) -> None:
         """A model is called with those arguments: note what of them, and of the containers among them, is known."""
-        for value in entries_within(values, _DEEPEST, _MOST_GIVEN):
+        flat = _CONTAINERS.isdisjoint(map(type, values)) and len(values) <= _MOST_GIVEN
+        for value in values if flat else entries_within(values, _DEEPEST, _MOST_GIVEN):
             if issubclass(type(value), Tensor):
                 entry = self.entry_of(value)
                 if entry is not None and entry.requires_grad:
@@ -97,17 +105,17 @@ class Registry:
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
-        next_storage = self._numbered
-        storage = self.storage_of(tensor)
-        kind = type(tensor)
+        next_storage, kind = self._numbered, type(tensor)
         if kind is Tensor or kind is Parameter:
+            storage = self._storage_of_plain(tensor)
             requires_grad, dtype, device = tensor.requires_grad, tensor.dtype, tensor.device
             inference = not requires_grad and tensor.is_inference()
         else:
+            storage = self.storage_of(tensor)
             requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), device_of(tensor)
             inference = not requires_grad and is_inference(tensor)
         offset, stride = (0, None) if storage == next_storage and birth >= 0 else placed(tensor)
-        number = len(self.entries)
+        number = self.entries.start + len(self.entries.recent)
         entry = Entry(tensor)
         entry.tensor, entry.storage, entry.requires_grad, entry.untracked = number, storage, requires_grad, inference
         leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
@@ -172,6 +180,17 @@ class Registry:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
         address = address_of(tensor)
         return -1 if address is None else self.storage_at(address, tensor)
+
+    def _storage_of_plain(self, tensor: Tensor) -> int:
+        """``storage_of`` a tensor of no subclass, for every op."""
+        try:
+            address = storage_address(tensor)
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
+            return -1
+        number = self.storages.get(address)
+        return self.storage_at(address, tensor) if number is None else number
 
     def storage_at(self, address: int, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, which is at that address."""

@@ -220,7 +220,8 @@ class Recorder(HiddenMode):
             writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
             if silent is not None:
                 writes = (*writes, *silent())
-            now = len(recording.ops)
+            ops = recording.ops
+            now = ops.start + len(ops.recent)
             connected = False
             result_tensors: list[Tensor] = []
             if type(result) is Tensor:
@@ -254,7 +255,7 @@ class Recorder(HiddenMode):
                 recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name, writes)
             if recording.traits and _ident() != recording.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
-            recording.ops.append(
+            ops.append(
                 (
                     name,
                     tuple(numbers),
