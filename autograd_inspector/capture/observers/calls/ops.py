@@ -75,7 +75,7 @@ class Recorder(HiddenMode):
         """Whether its capture is over."""
         return self.recording.closed
 
-    def __torch_function__(
+    def __torch_function__(  # noqa: C901, PLR0911 - the hot path, too
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Call ``func`` and record what it read, returned and modified."""
