@@ -18,6 +18,7 @@ from . import (
     placement,
     recording,
     replicas,
+    small_steps,
     stepping,
     training,
     widget,
@@ -36,7 +37,7 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    parts = ["compiled", "growth", "long", "replicas", "stepping", "widget"]
+    parts = ["compiled", "growth", "long", "peers", "replicas", "steps", "stepping", "widget"]
     parser.add_argument("--only", choices=parts, help="one part alone")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
@@ -58,6 +59,14 @@ def main() -> None:
     if arguments.only == "widget":
         for section in widget.measure(quick=quick):
             add(section)
+        summary(sections)
+        return
+    if arguments.only == "steps":
+        add(small_steps.measure(quick=quick))
+        summary(sections)
+        return
+    if arguments.only == "peers":
+        add(*comparison.measure((gpt2(quick=quick), chain(PEER_CHAIN)), rounds=2 if quick else 3))
         summary(sections)
         return
     if arguments.only == "compiled":
@@ -85,6 +94,7 @@ def main() -> None:
         summary(sections)
         return
     add(recording.measure(quick=quick))
+    add(small_steps.measure(quick=quick))
     add(inference.measure(quick=quick))
     add(placement.measure(quick=quick))
     model = gpt2(quick=quick)

@@ -90,6 +90,18 @@ def debug_mode(subject: Subject) -> object:
     return mode
 
 
+def profiler(subject: Subject, *, with_stack: bool = False) -> object:
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU], with_stack=with_stack) as recorded:
+        subject.forward_backward()
+    return recorded
+
+
+def profiler_with_stacks(subject: Subject) -> object:
+    return profiler(subject, with_stack=True)
+
+
 PEERS = (
     Peer("autograd_inspector, forward, report and graph", "autograd_inspector", False, inspected_forward),
     Peer("torchviz.make_dot", "torchviz", False, torchviz),
@@ -98,6 +110,8 @@ PEERS = (
     Peer("autograd_inspector, report and graph", "autograd_inspector", True, inspected),
     Peer("torch.autograd.detect_anomaly", "torch", True, detect_anomaly),
     Peer("torch DebugMode", "torch.utils._debug_mode", True, debug_mode),
+    Peer("torch.profiler", "torch.profiler", True, profiler),
+    Peer("torch.profiler with stacks", "torch.profiler", True, profiler_with_stacks),
     # It replaces torch's functions on first use and leaves them so.
     Peer("torchlens.trace", "torchlens", False, torchlens, lingers=True),
 )

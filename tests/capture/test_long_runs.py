@@ -61,7 +61,7 @@ def test_the_records_of_100_and_of_300_steps_are_equally_many():
     def look(step, net):
         recording = current().recording
         if step in {100, 300}:
-            held.append((recording.kept_records(), len(recording.registry._storages)))
+            held.append((recording.kept_records(), len(recording.registry.storages)))
             assert len(recording.registry.by_address) <= recording.registry.entries.kept
 
     long = observe(lambda: train(300, before=look))

@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.checkpoint_files.files import Locations
 from autograd_inspector.capture.checkpoint_files.layout import plain_key
-from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.callables import unwrapped
 from autograd_inspector.capture.module_tree import every_path
 from autograd_inspector.capture.observers.optimizers.placement import settings_of

@@ -13,7 +13,7 @@ from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.state_statements import state_statements
-from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
 from autograd_inspector.capture.observers.modules.calls import Modules

@@ -45,9 +45,10 @@ class Borders:
 
     def edges(self, node: Any) -> Iterable[Edge]:
         """Where a node's gradients go."""
-        inside = inside_of(node)
-        if inside is not None or (self.inner and node in self.inner):
-            return list(self._within(node, inside))
+        if self.inner or isinstance(node, BackwardCFunction):
+            inside = inside_of(node)
+            if inside is not None or node in self.inner:
+                return list(self._within(node, inside))
         following: tuple[Edge, ...] = node.next_functions
         for child, slot in following:
             if isinstance(child, BackwardCFunction):

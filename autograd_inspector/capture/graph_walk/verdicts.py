@@ -5,20 +5,28 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from autograd_inspector.capture.torch_private.dispatch import Refused, refusing
+from autograd_inspector.capture.torch_private.dispatch import Refused, openly, refusing
 from autograd_inspector.capture.torch_private.graph import UNPACKED, in_training
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import SavedStatus, SavedTensor
 
+STATISTICS = frozenset({"running_mean", "running_var"})
+"""Saved tensors that a node may not need."""
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
-def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
-    """Autograd's own verdict on one saved tensor: (status, its message, the version it expected)."""
+def verify(node: Any, name: str, *, plain: bool = False) -> tuple[SavedStatus, str, int | None]:
+    """Autograd's own verdict on one saved tensor: (status, its message, the version it expected).
+
+    ``plain``: no code of the program's could run in giving it.
+    """
     attribute = name.split("[", maxsplit=1)[0]
     try:
-        refusing(getattr, node, "saved_tensors" if attribute == "tensors" else f"{UNPACKED}{attribute}")
+        if plain and attribute != "tensors":
+            openly(getattr, node, f"{UNPACKED}{attribute}")
+        else:
+            refusing(getattr, node, "saved_tensors" if attribute == "tensors" else f"{UNPACKED}{attribute}")
     except Refused:
         return "valid", "", None  # Autograd has checked, and would go on to ask a wrapper for a copy of itself.
     except RuntimeError as error:
@@ -47,4 +55,4 @@ def freed(name: str) -> SavedTensor:
 
 def unused(node: Any, name: str) -> bool:
     """A batch norm in training mode saves its running statistics but differentiates through the batch's own."""
-    return name in {"running_mean", "running_var"} and bool(in_training(node))
+    return name in STATISTICS and bool(in_training(node))

@@ -24,6 +24,11 @@ class Pause:
         self._codes = tuple(codes)  # Kept, so that their ids stay theirs. Their hash is a hash of all they contain.
         self._ids = frozenset(map(id, self._codes))
 
+    @property
+    def calls_back(self) -> bool:
+        """Whether it may call the program's own code back."""
+        return bool(self._ids)
+
     def asks(self, frame: FrameType | None) -> bool | None:
         """Whether that frame runs for the program's own code; None when the call is over."""
         if threading.get_ident() != self._thread:  # The engine has threads of its own, whose frames begin there.

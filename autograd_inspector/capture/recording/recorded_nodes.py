@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from autograd_inspector.capture.recording.late_graphs import LateGraph, LateGraphs
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.records import Records
 from autograd_inspector.capture.recording.walk_budget import MAX_TOTAL
@@ -63,14 +64,24 @@ class Recorded:
         self._stale: set[int] = set()
         """Nodes at or below which something may have changed since they were looked at."""
         self._seen = 0
+        self._late = LateGraphs()
+        """Those of whose nodes all the above is not known yet."""
+        self._newest = -1
+
+    @property
+    def newest(self) -> int:
+        """No node that a walk may find has a higher sequence number."""
+        return self._newest
 
     def candidates(self, sequence: int, name: str, depth: int) -> list[int]:
         """The nodes that may be the one of that number and name, below which a walk at that depth learns no more."""
+        self._catch_up()
         same_key = self._by_key.get((sequence, name), ())
         return [n for n in same_key if n not in self._stale and self._partial.get(n, 0) <= depth]
 
     def of_op(self, op: int) -> int | None:
         """The node of an op's result."""
+        self._catch_up()
         for number, node in self.nodes.items(self._nodes_read):
             if node.op >= 0 and number not in self._apart:
                 other = self._op.get(node.op)
@@ -86,6 +97,8 @@ class Recorded:
 
     def look(self, recording: Records) -> None:
         """What was written since the last look may have been saved."""
+        if self._late.unspent:
+            self._catch_up()
         touched: set[int] = set()
         for _, op in recording.ops.items(self._seen):
             for write in op[OP_WRITES]:
@@ -99,6 +112,10 @@ class Recorded:
 
         ``inputs`` are nodes of autograd's own, None for a leaf.
         """
+        roots = tuple(roots)
+        if not inputs and self._late.spend(roots):
+            return
+        self._catch_up()
         end = min([self._height(node) for node in inputs], default=0)
         todo = [root for root in roots if root not in self._inert]
         seen = set(todo)
@@ -130,6 +147,10 @@ class Recorded:
 
         ``apart``: no later walk is to find the new ones.
         """
+        highest = -1 if apart else self._highest(walked)
+        if highest >= 0:
+            return self._add_whole(walked, highest)
+        self._catch_up()
         met, depths = walked.met, walked.depths
         order = walked.order if walked.order is not None else _producers_first(met)
         numbers, met_again = self._numbers(met, order)
@@ -140,11 +161,7 @@ class Recorded:
         for number, place in enumerate(fresh, len(self.nodes)):
             numbers[place] = number
         first = len(self.nodes)
-        made = [
-            node.placed(numbers[place], tuple([(numbers[child], slot) for child, slot in node.edges]))
-            for place in fresh
-            if isinstance(node := met[place], Node)
-        ]
+        made = [_placed(node, numbers[place], numbers) for place in fresh if isinstance(node := met[place], Node)]
         for node in made:
             self.nodes.append(node)
         for place in order:
@@ -154,9 +171,60 @@ class Recorded:
             self._apart.update(range(first, len(self.nodes)))
         for node in () if apart else made:
             self._register(node)
+            if self._newest < node.seq < LEAF_SEQUENCE:
+                self._newest = node.seq
         roots = tuple([numbers[start] for start in walked.starts])
         truncated = any(root in self._partial for root in roots)
         return numbers, GraphHead(roots, truncated, any(root in self._blind for root in roots))
+
+    def _highest(self, walked: Walked) -> int:
+        """The highest sequence number of a graph of which leaves alone are recorded; -1: not sure, or too deep."""
+        highest = self._newest
+        if walked.order is None or len(walked.met) > MAX_TOTAL:
+            return -1
+        for node in walked.met:
+            if isinstance(node, int) or node.seq <= self._newest or (node.seq == LEAF_SEQUENCE and node.edges):
+                return -1
+            if highest < node.seq < LEAF_SEQUENCE:
+                highest = node.seq
+        return highest
+
+    def _add_whole(self, walked: Walked, highest: int) -> tuple[list[int], GraphHead]:
+        nodes = [node for node in walked.met if isinstance(node, Node)]
+        order = walked.order or ()
+        numbers = [_NEW] * len(nodes)
+        taken: set[int] = set()
+        for place in order if self._leaf else ():
+            if nodes[place].variable in self._leaf:
+                numbers[place] = self._same(nodes[place], numbers, taken)
+                taken.add(numbers[place])
+        number = first = len(self.nodes)
+        for place, known in enumerate(numbers):
+            if known == _NEW:
+                numbers[place] = number
+                number += 1
+        for place, node in enumerate(nodes):
+            if numbers[place] >= first:
+                new = _placed(node, numbers[place], numbers) if first else node
+                self.nodes.append(new)
+                if new.leaf:
+                    self._conclude(new, walked.depths[place])
+                    self._register(new)
+        inner = [(numbers[place], walked.depths[place]) for place in order if not nodes[place].leaf]
+        roots = tuple([numbers[start] for start in walked.starts])
+        self._newest = highest
+        self._late.add(LateGraph(inner, roots))
+        return numbers, GraphHead(roots)
+
+    def _catch_up(self) -> None:
+        """Work out what was left for later."""
+        for graph in self._late.take():
+            for number, depth in graph.nodes:
+                self._conclude(self.nodes[number], depth)
+            for number, _ in sorted(graph.nodes):
+                self._register(self.nodes[number])
+            if graph.spent:
+                self._stale.update([number for number, _ in graph.nodes if number not in self._inert])
 
     def _numbers(self, met: Sequence[Met], order: Iterable[int]) -> tuple[list[int], set[int]]:
         """The numbers of those that are recorded as they are now, the others being new; which ones those are."""
@@ -232,6 +300,8 @@ class Recorded:
 
     def fold(self, keep: Collection[int]) -> None:
         """Forget all nodes but those."""
+        if self._late.fold(keep):
+            self._catch_up()
         self.nodes.fold(len(self.nodes), keep)
         self.leaves.forget()
         self._by_key = _kept_lists(self._by_key, keep)
@@ -243,6 +313,11 @@ class Recorded:
         self._saving = {storage: left for storage, nodes in self._saving.items() if (left := nodes.intersection(keep))}
         for each in (self._blind, self._inert, self._stale, self._apart):
             each.intersection_update(keep)
+
+
+def _placed(node: Node, number: int, numbers: Sequence[int]) -> Node:
+    """The node under a number, given those of all that the walk met."""
+    return node.placed(number, tuple([(numbers[child], slot) for child, slot in node.edges]))
 
 
 def alike(one: Node, other: Node, *, opened: bool = True) -> bool:

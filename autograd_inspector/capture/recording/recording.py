@@ -69,6 +69,8 @@ class Recording(Records):
     thread: int = field(default_factory=threading.get_ident)
     pauses: list[Pause] = field(default_factory=list)
     """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""
+    still: FrameType | None = None
+    """The innermost of these, where it calls nothing of the program's back: its calls need no other look."""
     mode: object = None
     """The torch-function mode of this capture: the threads that have it on their stack are observed."""
     on_step: Callable[[int, int], int] | None = None
@@ -130,8 +132,10 @@ class Recording(Records):
     def pause(self, pause: Pause) -> None:
         """Record nothing for as long as that call runs, but what its own closure does."""
         pauses = self.pauses
+        self.still = None
         pauses += (pause,)  # No call lies between the two, which an interrupt could strike.
         self.recording = False
+        self.still = self._still()
 
     def go_on(self, frame: FrameType) -> Pause | None:
         """The call in that frame is over; None where it was no pause."""
@@ -151,9 +155,15 @@ class Recording(Records):
 
     def _unpause(self) -> Pause:
         pause, only = self.pauses[-1], len(self.pauses) == 1
+        self.still = None
         del self.pauses[-1]
         self.recording = only and not self.closed
+        self.still = self._still()
         return pause
+
+    def _still(self) -> FrameType | None:
+        pause = self.pauses[-1] if self.pauses and self.watch is None else None
+        return None if pause is None or pause.calls_back else pause.frame
 
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
@@ -193,6 +203,7 @@ class Recording(Records):
         """The capture is frozen: let go of everything live, and of what the records now hold."""
         self.closed, self.recording = True, False
         self.pauses.clear()
+        self.still = None
         self.stacks.close()
         self.state_owners.clear()
         self.registry.close()

@@ -23,11 +23,18 @@ from autograd_inspector.capture.tensors.attributes import (
     shape_of,
     storage_of,
 )
-from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
+from autograd_inspector.capture.torch_private.tensors import (
+    free_weak_ref,
+    resurrect,
+    storage_address,
+    storage_expired,
+)
+from autograd_inspector.interrupts import is_interrupt
 
 _MOST_GIVEN = 1000
 """So many entries are looked at of what a model is given, which may be a table of numbers."""
 _DEEPEST = 3
+_CONTAINERS = frozenset({list, tuple, dict})
 
 
 class Entry(weakref.ref[Tensor]):
@@ -69,7 +76,8 @@ class Registry:
         """What a call was given that returned no tensor, as ``torch.equal`` does."""
         self.met: Callable[[int, Any], None] | None = None
         """Told the address of each StorageImpl that was not met before, and the storage."""
-        self._storages: dict[int, int] = {}
+        self.storages: dict[int, int] = {}
+        """Address of a StorageImpl -> the number of that memory."""
         self._numbered = 0
         self._same: dict[Any, Any] = {}
         """Shapes and devices: equal ones are kept once."""
@@ -88,7 +96,8 @@ class Registry:
 
     def given_to_model(self, values: Collection[Any]) -> None:
         """A model is called with those arguments: note what of them, and of the containers among them, is known."""
-        for value in entries_within(values, _DEEPEST, _MOST_GIVEN):
+        flat = _CONTAINERS.isdisjoint(map(type, values)) and len(values) <= _MOST_GIVEN
+        for value in values if flat else entries_within(values, _DEEPEST, _MOST_GIVEN):
             if issubclass(type(value), Tensor):
                 entry = self.entry_of(value)
                 if entry is not None and entry.requires_grad:
@@ -96,17 +105,17 @@ class Registry:
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
-        next_storage = self._numbered
-        storage = self.storage_of(tensor)
-        kind = type(tensor)
+        next_storage, kind = self._numbered, type(tensor)
         if kind is Tensor or kind is Parameter:
+            storage = self._storage_of_plain(tensor)
             requires_grad, dtype, device = tensor.requires_grad, tensor.dtype, tensor.device
             inference = not requires_grad and tensor.is_inference()
         else:
+            storage = self.storage_of(tensor)
             requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), device_of(tensor)
             inference = not requires_grad and is_inference(tensor)
         offset, stride = (0, None) if storage == next_storage and birth >= 0 else placed(tensor)
-        number = len(self.entries)
+        number = self.entries.start + len(self.entries.recent)
         entry = Entry(tensor)
         entry.tensor, entry.storage, entry.requires_grad, entry.untracked = number, storage, requires_grad, inference
         leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
@@ -147,10 +156,10 @@ class Registry:
     def _share(self, tensor: Tensor, storage: int) -> None:
         """The memory of a tensor is known by that number, unless it has one."""
         address = address_of(tensor)
-        memory = None if address is None or address in self._storages or storage < 0 else storage_of(tensor)
+        memory = None if address is None or address in self.storages or storage < 0 else storage_of(tensor)
         if address is not None and memory is not None:
             memory._weak_ref()
-            self._storages[address] = storage
+            self.storages[address] = storage
 
     def refresh(self, number: int, tensor: Tensor) -> None:
         """Read a tensor's layout again: ``.data = `` and ``module.to()`` change it under the same object."""
@@ -170,15 +179,28 @@ class Registry:
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
         address = address_of(tensor)
-        if address is None:
+        return -1 if address is None else self.storage_at(address, tensor)
+
+    def _storage_of_plain(self, tensor: Tensor) -> int:
+        """``storage_of`` a tensor of no subclass, for every op."""
+        try:
+            address = storage_address(tensor)
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
             return -1
-        number = self._storages.get(address)
+        number = self.storages.get(address)
+        return self.storage_at(address, tensor) if number is None else number
+
+    def storage_at(self, address: int, tensor: Tensor) -> int:
+        """The number of the memory behind a tensor, which is at that address."""
+        number = self.storages.get(address)
         if number is None:
             memory = storage_of(tensor)
             if memory is None:
                 return -1
             memory._weak_ref()  # What it returns is the address, which close() frees it by.
-            number = self._storages[address] = self._numbered
+            number = self.storages[address] = self._numbered
             self._numbered += 1
             if self.met is not None:
                 self.met(address, memory)
@@ -205,8 +227,8 @@ class Registry:
         self.call_arguments &= keep
         self.looked_at &= keep
         self._same.clear()
-        for address in [address for address in self._storages if storage_expired(address)]:
-            del self._storages[address]  # Before: an interrupt must not have it freed twice.
+        for address in [address for address in self.storages if storage_expired(address)]:
+            del self.storages[address]  # Before: an interrupt must not have it freed twice.
             free_weak_ref(address)
 
     def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
@@ -240,6 +262,6 @@ class Registry:
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()
-        while self._storages:
-            free_weak_ref(self._storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
-        self._storages = {}  # One that was only emptied would keep its room.
+        while self.storages:
+            free_weak_ref(self.storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
+        self.storages = {}  # One that was only emptied would keep its room.

@@ -18,8 +18,10 @@ class Ledger:
 
     def __init__(self) -> None:
         self._aliases: dict[int, int] = {}
-        self._first: dict[int, int | None] = {}
-        self._moves: dict[int, tuple[list[int], list[int]]] = {}
+        self.first: dict[int, int | None] = {}
+        """Counter -> the version at which it was first met."""
+        self.moves: dict[int, tuple[list[int], list[int]]] = {}
+        """Counter -> (ops that moved it, where to)."""
         self._seen = 0
 
     @property
@@ -33,19 +35,20 @@ class Ledger:
 
     def update(self, recording: Records) -> None:
         """Take in the ops since the last call."""
-        entries = recording.registry.entries
+        entries, aliases, first = recording.registry.entries, self._aliases, self.first
         end = len(recording.ops)
         for index, op in recording.ops.items(self._seen):
             if op[OP_TRAITS] & ALIAS:
                 for output in op[OP_OUTPUTS]:
-                    self._aliases[output] = -2 - output
-            elif self._aliases:
+                    aliases[output] = -2 - output
+            elif aliases:
                 self._inherit(op[OP_INPUTS], op[OP_OUTPUTS], recording)
             for tensor, version in zip(op[OP_INPUTS], op[OP_VERSIONS], strict=False):
-                self._first.setdefault(self.counter_of(tensor, entries[tensor].storage), version)
+                storage = entries[tensor].storage
+                first.setdefault(aliases.get(tensor, storage) if aliases else storage, version)
             for write in op[OP_WRITES]:
                 if write.after != write.before:
-                    times, versions = self._moves.setdefault(self.counter_of(write.tensor, write.storage), ([], []))
+                    times, versions = self.moves.setdefault(self.counter_of(write.tensor, write.storage), ([], []))
                     times += (index,)  # By +=, so that both stay equally long where an interrupt strikes.
                     versions += (write.after,)
             self._seen = index + 1
@@ -65,13 +68,13 @@ class Ledger:
         """Forget the counters of other memory, and the moves before ``cut`` that neither it nor those ops can see."""
         self._aliases = {tensor: counter for tensor, counter in self._aliases.items() if tensor in tensors}
         counters = {*storages, *self._aliases.values()}
-        self._moves = {counter: moves for counter, moves in self._moves.items() if counter in counters}
-        self._first = {counter: version for counter, version in self._first.items() if counter in counters}
+        self.moves = {counter: moves for counter, moves in self.moves.items() if counter in counters}
+        self.first = {counter: version for counter, version in self.first.items() if counter in counters}
         asked = sorted(op for op in ops if op < cut)
-        for counter, (times, versions) in self._moves.items():
+        for counter, (times, versions) in self.moves.items():
             kept = [at for at in range(len(times)) if _seen(times, at, cut, asked)]
             if len(kept) < len(times):
-                self._first[counter] = None  # What came before the oldest move that is left is not known any more.
+                self.first[counter] = None  # What came before the oldest move that is left is not known any more.
                 times[:], versions[:] = [times[at] for at in kept], [versions[at] for at in kept]
 
     def settle(self, tensors: Mapping[int, int]) -> None:
@@ -82,19 +85,22 @@ class Ledger:
 
     def expected(self, counter: int, op: int, position: int) -> int | None:
         """The version right after ``op`` (or before the op at ``position``), None when it was never observed."""
-        moves = self._moves.get(counter)
+        moves = self.moves.get(counter)
         if moves is not None:
             times, versions = moves
             at = (bisect_right(times, op) if op >= 0 else bisect_left(times, position)) - 1
             if at >= 0:
                 return versions[at]
-        return self._first.get(counter)
+        return self.first.get(counter)
 
     def moved(self, counter: int, op: int) -> bool:
         """Whether that op moved the counter."""
-        times, _ = self._moves.get(counter, ([], []))
+        moves = self.moves.get(counter)
+        if moves is None or op < 0:
+            return False
+        times, _ = moves
         at = bisect_left(times, op)
-        return op >= 0 and at < len(times) and times[at] == op
+        return at < len(times) and times[at] == op
 
 
 def _seen(times: list[int], at: int, cut: int, asked: list[int]) -> bool:

@@ -145,6 +145,11 @@ def without_dispatch_modes() -> Any:
     return _no_dispatch_modes() if _dispatch_modes() else nullcontext()
 
 
+def has_dispatch_modes() -> bool:
+    """Whether the program has dispatch modes on, as far as can be told."""
+    return bool(_dispatch_modes())
+
+
 _kernel_of = private(
     "torch._C:_dispatch_has_kernel_for_dispatch_key", "which ops move no version counter", instead=lambda *_: True
 )

@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.graph_walk.engine_order import execution_order
+from autograd_inspector.capture.graph_walk.saved_tensors import raw_saved
 from autograd_inspector.capture.graph_walk.verdicts import verify
-from autograd_inspector.capture.graph_walk.walk import raw_saved
 from autograd_inspector.capture.tensors.attributes import node_of
 from autograd_inspector.capture.torch_private.graph import ENGINE
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks

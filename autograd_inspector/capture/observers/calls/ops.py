@@ -74,13 +74,20 @@ class Recorder(HiddenMode):
         """Whether its capture is over."""
         return self.recording.closed
 
-    def __torch_function__(
+    def __torch_function__(  # noqa: C901, PLR0911 - the hot path, too
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Call ``func`` and record what it read, returned and modified."""
         if kwargs is None:
             kwargs = {}
         recording = self.recording
+        still = recording.still
+        if still is not None and func is not set_grad_enabled:
+            frame: FrameType | None = _frame(1)
+            while frame is not None:
+                if frame is still:
+                    return func(*args, **kwargs)
+                frame = frame.f_back
         if func in PASS or not (recording.recording or recording.active()):
             if func is not set_grad_enabled:
                 if recording.watch is not None:
@@ -212,7 +219,8 @@ class Recorder(HiddenMode):
             writes = NO_WRITES if after == versions else writes_of(inputs, entries, versions, after)
             if silent is not None:
                 writes = (*writes, *silent())
-            now = len(recording.ops)
+            ops = recording.ops
+            now = ops.start + len(ops.recent)
             connected = False
             result_tensors: list[Tensor] = []
             if type(result) is Tensor:
@@ -246,7 +254,7 @@ class Recorder(HiddenMode):
                 recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name, writes)
             if recording.traits and _ident() != recording.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
-            recording.ops.append(
+            ops.append(
                 (
                     name,
                     tuple(numbers),

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import device_of, dtype_of, shape_of
 from autograd_inspector.model.event import ParameterReplacement

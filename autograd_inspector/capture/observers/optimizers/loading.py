@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.modes import training_of

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, sharding_of, state_of
 from autograd_inspector.capture.observers.optimizers.state_contents import (
@@ -27,6 +27,7 @@ from autograd_inspector.capture.tensors.attributes import (
     is_leaf,
     nbytes_of,
     needs_grad,
+    plain_layout,
     shape_of,
     storage_of,
     version_of,
@@ -120,6 +121,11 @@ def _entry(recording: Recording, state_tensor: Found) -> StateEntry:
 
 def held(recording: Recording, tensor: Tensor) -> tuple[Any, ...]:
     """The fields of a Held record, in its order."""
+    layout = plain_layout(tensor)
+    if layout is not None:
+        address, shape, dtype, device, nbytes = layout
+        storage = recording.registry.storage_at(address, tensor)
+        return shape, short(dtype), short(device), nbytes, storage, tensor.untyped_storage().nbytes(), None
     local = local_of(tensor)
     local_tensor = tensor if local is None else local
     storage = recording.registry.storage_of(local_tensor)
