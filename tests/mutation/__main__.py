@@ -1,4 +1,4 @@
-"""The whole of it: ``python -m tests.mutation [--only KIND] [--program NAME] [--count N] [-v] [--json OUT]``."""
+"""The whole of it: ``python -m tests.mutation [--only KIND] [--program NAME] [--count N] [-v] [--repairs]``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import torch
 from .catalogue import PROGRAMS
 from .operators import KINDS
 from .scoring import EACH, mutants, originals, scores
-from .table import failures, table
+from .table import failures, table, unrepaired
 
 
 def main() -> int:
@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path, help="write the scores to this file")
     parser.add_argument("-v", action="store_true", help="print what was said of those that failed")
+    parser.add_argument("--repairs", action="store_true", help="print the faults that the reports' edits do not cure")
     options = parser.parse_args()
     torch.set_num_threads(1)
     names = [name for name in PROGRAMS if not options.program or any(part in name for part in options.program)]
@@ -51,6 +52,8 @@ def main() -> int:
     done.sort(key=lambda score: (score.kind, score.program, score.at))
     if options.v:
         print("\n".join(failures(done, known.values())))
+    if options.repairs:
+        print("\n".join(unrepaired(done)))
     print("\n".join(table(done, known.values())))
     if options.json:
         options.json.write_text(json.dumps([asdict(score) for score in done], indent=1), encoding="utf-8")
