@@ -14,6 +14,7 @@ from autograd_inspector.views.tables.columns import legible
 
 _SHORT = 200
 _MARKS = 200
+_PATCH = 10_000
 
 
 def entry_of(report: ReportData, identity: str, created: float) -> Entry:
@@ -49,10 +50,12 @@ def _exact(line: str) -> str:
 def _marks(report: ReportData, ids: dict[str, str]) -> Iterator[Mark]:
     """The lines of cells that findings name, the culprit of each first."""
     for finding in report.findings:
-        seen = set()
+        seen: set[tuple[str, int]] = set()
+        patch = finding.patch if len(finding.patch) <= _PATCH else ""
         for number, place in enumerate(finding.locations):
             if place.cell is None or (place.cell, place.lineno) in seen:
                 continue
+            first = not seen
             seen.add((place.cell, place.lineno))
             yield Mark(
                 rule=finding.rule,
@@ -66,4 +69,6 @@ def _marks(report: ReportData, ids: dict[str, str]) -> Iterator[Mark]:
                 role=legible(place.role, _SHORT),
                 fix=legible(finding.fix.strip(), 2000),
                 culprit=number == 0,
+                patch=patch if first else "",
+                unsafe=finding.applicability == "unsafe",
             )
