@@ -173,7 +173,8 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
 def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     """Something else in place of one operand."""
     node = program.expression(remedy.at)
-    if node is None:
+    statement = program.statement_of(node) if node is not None else None
+    if node is None or statement is None or not all_known(program, statement, remedy.new.replace("{}", "None")):
         return []
     operand: ast.expr | None
     match remedy.which:

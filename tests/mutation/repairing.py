@@ -73,7 +73,9 @@ def repaired(report: dict[str, Any], path: Path, fault: Fault) -> Repair:
     gone = now != then and now <= then
     same = after == NOTHING
     well = (same and (gone or fault.effect != NOTHING)) or (after == CHANGES and gone)
-    worse = f"{fault.effect or 'nothing'} became {after}" if _RANK[after] > _RANK[fault.effect] else ""
+    worse = ""
+    if _RANK[after] > _RANK[fault.effect]:
+        worse = f"{fault.effect or 'nothing'} became {after} {ran.error[:160]}"
     left = "" if well else f"{after} {ran.error[:160]} {dict(now)}"
     return Repair(offered=True, repaired=well, same=same, worse=worse, left=left)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.losses.bootstrapped import Bootstrapped, bootstrapped
@@ -40,6 +41,7 @@ def _target(analysis: Analysis, found: Bootstrapped) -> Problem:
         ),
         tuple(dict.fromkeys([*names, target])),
         ops=(found.compared.index,),
+        cures=tuple(detached(analysis, found.added)),
     )
 
 
@@ -61,4 +63,5 @@ def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
         ),
         tuple(dict.fromkeys([*names, weight])),
         ops=(found.product.index,),
+        cures=tuple(detached(analysis, found.product, found.weight)),
     )

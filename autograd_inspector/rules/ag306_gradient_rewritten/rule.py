@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.event import GradWrite
@@ -155,6 +156,7 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
                 ]
             ),
             tuple(dict.fromkeys(names)),
+            cures=tuple(left_out(analysis, site)),
         )
 
 

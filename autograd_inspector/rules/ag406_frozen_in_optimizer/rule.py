@@ -11,7 +11,7 @@ from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
-from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.remedy import Freeze, Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
@@ -167,6 +167,7 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "nothing frozen here"),
             tuple(dict.fromkeys([*names, event.attribute])),
+            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
         )
 
 
@@ -184,4 +185,5 @@ def _detached(analysis: Analysis) -> Iterator[Problem]:
             "Call `requires_grad_(False)` on the parameters, or on their module.",
             analysis.user_frames(event.site, "nothing frozen here"),
             tuple(dict.fromkeys(names)),
+            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
         )
