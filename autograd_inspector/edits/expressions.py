@@ -10,7 +10,7 @@ from autograd_inspector.edits.statements import left_out
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Operand, Rename, SetArgument, StraightThrough, Substitute, TakeOff
-from autograd_inspector.source.fragments import expression
+from autograd_inspector.source.fragments import expression, is_path
 from autograd_inspector.source.writing import written
 
 _METHODS = {"detach", "detach_", "item", "numpy", "tolist", "cpu"}
@@ -200,11 +200,20 @@ def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
     elif isinstance(node, ast.Compare):
         return []  # A boolean has no sum with what it was compared to.
     soft, hard = program.written(operand), program.written(node)
-    soft = soft if isinstance(operand, _ATOMS) else f"({soft})"
-    text = f"{soft} + ({hard} - {soft}).detach()"
+    first = soft
+    if not is_path(operand):
+        # Computed twice it might draw, or count, twice.
+        statement = program.statement_of(node)
+        free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
+        if not free:
+            return []
+        soft, first = free[0], f"({free[0]} := {soft})"
+        hard = program.within(start_of(node), start_of(operand)) + soft + program.within(end_of(operand), end_of(node))
+    text = f"{first} + ({hard} - {soft}).detach()"
     return [program.edit(start_of(node), end_of(node), text if _stands_alone(program, node) else f"({text})")]
 
 
+_SOFT = ("soft", "soft_value", "before_rounding")
 _CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
 
 
