@@ -14,7 +14,8 @@ from autograd_inspector.source.fragments import expression, is_path
 from autograd_inspector.source.writing import written
 
 _METHODS = {"detach", "detach_", "item", "numpy", "tolist", "cpu"}
-_FUNCTIONS = {"tensor", "as_tensor", "from_numpy", "asarray", "array", "detach", "Parameter", "float"}
+_TENSORS = {"tensor", "as_tensor", "from_numpy", "asarray", "array"}
+_FUNCTIONS = _TENSORS | {"detach", "Parameter", "float"}
 """What copies a value without its history; around one of them the others are left out as well."""
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
@@ -30,6 +31,7 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
         inner = further
     if inner is outer:
         return []
+    outer = _with_rewrapping(program, outer)
     text = program.within(start_of(inner), end_of(inner))
     statement = program.statement_of(outer)
     match statement:
@@ -42,6 +44,14 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
         text = f"({text})"
     return [program.edit(start_of(outer), end_of(outer), text)]
+
+
+def _with_rewrapping(program: Program, node: ast.expr) -> ast.expr:
+    """The call around a value without its history that makes a tensor of it again, as ``torch.from_numpy`` does."""
+    parent = program.source.parents.get(node)
+    while isinstance(parent, ast.Call) and parent.args[:1] == [node] and called(parent) in _TENSORS:
+        node, parent = parent, program.source.parents.get(parent)
+    return node
 
 
 def _value_of(node: ast.expr) -> ast.expr | None:

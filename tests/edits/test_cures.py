@@ -220,6 +220,16 @@ CURES = {
         """,
         ["h = h.detach()"],
     ),
+    "a way through NumPy, within a longer expression": (
+        """
+        enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+        h = torch.from_numpy((enc(torch.randn(4, 3)) * 2).detach().numpy())
+        head(h.tanh()).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["h = enc(torch.randn(4, 3)) * 2"],
+    ),
     "backward is called twice": (
         """
         net = nn.Linear(3, 1)

@@ -36,6 +36,8 @@ class Original:
     ran: dict[str, Any]
     held: list[int]
     said: list[dict[str, Any]]
+    safe: list[str]
+    """Its text with the edits that are called safe, where there are any."""
 
     @cached_property
     def anatomy(self) -> Anatomy:
@@ -118,12 +120,25 @@ def _known(name: str, path: str) -> Original:
     ran = apart(_observed, path, False)
     assert not ran["error"], ran["error"]
     held = apart(_observed, path, True)["alive"]
-    findings = [each for values in (False, True) for each in apart(told, path, values)["findings"]]
-    return Original(name, facts, ran, held, findings)
+    reports = [apart(told, path, values) for values in (False, True)]
+    findings = [each for report in reports for each in report["findings"]]
+    return Original(name, facts, ran, held, findings, [report["safe"] for report in reports if report["safe"]])
 
 
 def _observed(path: str, memory: bool) -> dict[str, Any]:
     return observed(path, memory=memory)
+
+
+def unsafe(originals: Iterable[Original], folder: Path) -> list[str]:
+    """The programs without a fault that an edit which is called safe changes: they end otherwise, bit for bit."""
+    path = folder / "edited.py"
+    changed = []
+    for original in originals:
+        for text in original.safe:
+            path.write_text(text, encoding="utf-8")
+            if effect(Ran(**original.ran), Ran(**apart(_observed, str(path), False))) != NOTHING:
+                changed.append(original.name)
+    return changed
 
 
 def mutants(originals: Iterable[Original], kinds: Iterable[str], seed: int, each: int = EACH) -> list[Mutant]:

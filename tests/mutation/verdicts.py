@@ -14,6 +14,7 @@ def told(path: str, values: bool, minor: bool = False) -> dict[str, Any]:
     """Run the program of a file under the inspector, to be called in a fork.
 
     Returns the findings in their order, and the text with their edits, "" without any; ``minor``: those of infos too.
+    "safe" is the text with all edits that are called safe, those of infos among them.
     """
     with quietly():
         module = loaded(Path(path))
@@ -38,5 +39,6 @@ def told(path: str, values: bool, minor: bool = False) -> dict[str, Any]:
         }
         for finding in report.findings
     ]
-    codes = tuple(finding.rule for finding in report.findings) if minor else None
-    return {"findings": findings, "patched": report.patched(codes).get(path, "")}
+    every = tuple(finding.rule for finding in report.findings)
+    patched, safe = report.patched(every if minor else None), report.patched(every, unsafe=False)
+    return {"findings": findings, "patched": patched.get(path, ""), "safe": safe.get(path, "")}
