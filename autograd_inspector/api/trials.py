@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Finding
 
 _MOST = 8
 """Findings that are tried, the first."""
+_PAIR = 2
 
 Rerun = Callable[[dict[str, str]], Report | None]
 """Runs the program with other texts of its files; None where that ends without a report."""
@@ -27,51 +28,65 @@ def candidates(report: Report) -> list[Finding]:
 
 def tried(report: Report, findings: list[Finding], rerun: Rerun, say: Say) -> Report:
     """The report with what trials showed of some findings' edits: alone, else of the fewest that cure together."""
-    verdicts = {finding: _verdict(report, [finding], rerun, say) for finding in findings}
+    trials = Trials(report, rerun, say)
+    verdicts = {finding: trials.verdict([finding]) for finding in findings}
     if len(findings) > 1 and "not cured" in verdicts.values():
-        verdicts |= dict.fromkeys(_fewest(report, findings, verdicts, rerun, say), "cured")
+        verdicts |= dict.fromkeys(_fewest(trials, findings, verdicts), "cured")
     return replace(
         report, findings=tuple(replace(f, verified=verdicts[f]) if f in verdicts else f for f in report.findings)
     )
 
 
-def _fewest(
-    report: Report, findings: list[Finding], verdicts: dict[Finding, Verdict], rerun: Rerun, say: Say
-) -> list[Finding]:
+def _fewest(trials: Trials, findings: list[Finding], verdicts: dict[Finding, Verdict]) -> list[Finding]:
     """Findings that need each other: one's edit alone leaves, or brings, another. None of them can be left out."""
     alone = [finding for finding in findings if verdicts[finding] != "cured"]
-    groups = [group for group in (alone, findings) if len(group) > 1]
-    for group in groups if alone != findings else groups[:1]:
-        if _verdict(report, group, rerun, say) != "cured":
+    for group in (alone, findings) if alone != findings else (alone,):
+        if len(group) < _PAIR:
             continue
         needed = list(group)
-        for finding in group:
+        if trials.verdict(needed) != "cured":
+            # What was told in spite of its edit is none of them.
+            needed = [finding for finding in group if trials.gone(finding)]
+            if not _PAIR <= len(needed) < len(group) or trials.verdict(needed) != "cured":
+                continue
+        for finding in list(needed):
             fewer = [each for each in needed if each is not finding]
-            if len(fewer) > 1 and _verdict(report, fewer, rerun, say, whole=needed) == "cured":
+            if len(fewer) > 1 and trials.verdict(fewer, whole=needed) == "cured":
                 needed = fewer
         return needed
     return []
 
 
-def _verdict(
-    report: Report, findings: list[Finding], rerun: Rerun, say: Say, whole: list[Finding] | None = None
-) -> Verdict:
-    """Whether the edits of these cure them, or ``whole``."""
-    codes = " and ".join(finding.rule for finding in findings)
-    texts = replace(report, findings=tuple(findings)).patched()
-    if not texts:
-        say(f"{codes}: the program has changed since it was run, so the fix cannot be tried")
-        return ""
-    started = time.perf_counter()
-    after = rerun(texts)
-    took = f"{time.perf_counter() - started:.1f} s"
-    if after is None:
-        say(f"{codes}: the trial of the fix did not end with a report ({took})")
-        return "not cured"
-    verdict: Verdict = "cured" if is_cured(report, after, whole or findings) else "not cured"
-    said = "cures it" if verdict == "cured" else "does not cure it"
-    say(f"{codes}: the fix {said} (tried in {took})")
-    return verdict
+class Trials:
+    """Runs the program with the edits of some findings, and compares what is told."""
+
+    def __init__(self, report: Report, rerun: Rerun, say: Say) -> None:
+        self._report, self._rerun, self._say = report, rerun, say
+        self._after: Report | None = None
+
+    def gone(self, finding: Finding) -> bool:
+        """Whether the last trial told less of that finding's rule."""
+        if self._after is None:
+            return False
+        return _loud(self._after).count(finding.rule) < _loud(self._report).count(finding.rule)
+
+    def verdict(self, findings: list[Finding], whole: list[Finding] | None = None) -> Verdict:
+        """Whether the edits of these cure them, or ``whole``."""
+        codes = " and ".join(finding.rule for finding in findings)
+        texts = replace(self._report, findings=tuple(findings)).patched()
+        self._after = None
+        if not texts:
+            self._say(f"{codes}: the program has changed since it was run, so the fix cannot be tried")
+            return ""
+        started = time.perf_counter()
+        self._after = self._rerun(texts)
+        took = f"{time.perf_counter() - started:.1f} s"
+        if self._after is None:
+            self._say(f"{codes}: the trial of the fix did not end with a report ({took})")
+            return "not cured"
+        cured = is_cured(self._report, self._after, whole or findings)
+        self._say(f"{codes}: the fix {'cures it' if cured else 'does not cure it'} (tried in {took})")
+        return "cured" if cured else "not cured"
 
 
 def is_cured(before: Report, after: Report, findings: Iterable[Finding]) -> bool:

@@ -7,7 +7,7 @@ import ast
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import BackwardFrom, BindNow
+from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -27,6 +27,31 @@ def backward_from(program: Program, remedy: BackwardFrom) -> list[Edit]:
                 program.edit(end_of(value), end_of(value), f"\n{indent}loss.backward()\n{indent}return loss"),
             ]
     return []
+
+
+def chained(program: Program, remedy: ChainRule) -> list[Edit]:
+    """``return grad_output * x`` for ``return x``; None stays None."""
+    around = [scope for scope in program.source.scopes_around(remedy.at.lineno) if isinstance(scope, ast.FunctionDef)]
+    function = next((scope for scope in around if scope.name == "backward"), None)
+    if function is None or len(function.args.args) != _ONE_GRADIENT or function.args.vararg is not None:
+        return []
+    given = function.args.args[-1].arg
+    returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    values = [part for value in returned for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+    return [
+        program.edit(start_of(value), end_of(value), f"{given} * {_bracketed(program, value)}")
+        for value in values
+        if not isinstance(value, (ast.Constant, ast.Starred))
+    ]
+
+
+_ONE_GRADIENT = 2
+"""Arguments of the backward of a Function with one result: ctx and its gradient."""
+
+
+def _bracketed(program: Program, value: ast.expr) -> str:
+    text = program.written(value)
+    return text if isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
 
 
 def bound_now(program: Program, remedy: BindNow) -> list[Edit]:

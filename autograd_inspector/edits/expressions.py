@@ -10,11 +10,12 @@ from autograd_inspector.edits.statements import left_out
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Operand, Rename, SetArgument, StraightThrough, Substitute, TakeOff
-from autograd_inspector.source.fragments import expression
+from autograd_inspector.source.fragments import expression, is_path
 from autograd_inspector.source.writing import written
 
 _METHODS = {"detach", "detach_", "item", "numpy", "tolist", "cpu"}
-_FUNCTIONS = {"tensor", "as_tensor", "from_numpy", "asarray", "array", "detach", "Parameter", "float"}
+_TENSORS = {"tensor", "as_tensor", "from_numpy", "asarray", "array"}
+_FUNCTIONS = _TENSORS | {"detach", "Parameter", "float"}
 """What copies a value without its history; around one of them the others are left out as well."""
 
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
@@ -30,6 +31,7 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
         inner = further
     if inner is outer:
         return []
+    outer = _with_rewrapping(program, outer)
     text = program.within(start_of(inner), end_of(inner))
     statement = program.statement_of(outer)
     match statement:
@@ -42,6 +44,14 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
         text = f"({text})"
     return [program.edit(start_of(outer), end_of(outer), text)]
+
+
+def _with_rewrapping(program: Program, node: ast.expr) -> ast.expr:
+    """The call around a value without its history that makes a tensor of it again, as ``torch.from_numpy`` does."""
+    parent = program.source.parents.get(node)
+    while isinstance(parent, ast.Call) and parent.args[:1] == [node] and called(parent) in _TENSORS:
+        node, parent = parent, program.source.parents.get(parent)
+    return node
 
 
 def _value_of(node: ast.expr) -> ast.expr | None:
@@ -173,7 +183,8 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
 def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     """Something else in place of one operand."""
     node = program.expression(remedy.at)
-    if node is None:
+    statement = program.statement_of(node) if node is not None else None
+    if node is None or statement is None or not all_known(program, statement, remedy.new.replace("{}", "None")):
         return []
     operand: ast.expr | None
     match remedy.which:
@@ -199,11 +210,20 @@ def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
     elif isinstance(node, ast.Compare):
         return []  # A boolean has no sum with what it was compared to.
     soft, hard = program.written(operand), program.written(node)
-    soft = soft if isinstance(operand, _ATOMS) else f"({soft})"
-    text = f"{soft} + ({hard} - {soft}).detach()"
+    first = soft
+    if not is_path(operand):
+        # Computed twice it might draw, or count, twice.
+        statement = program.statement_of(node)
+        free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
+        if not free:
+            return []
+        soft, first = free[0], f"({free[0]} := {soft})"
+        hard = program.within(start_of(node), start_of(operand)) + soft + program.within(end_of(operand), end_of(node))
+    text = f"{first} + ({hard} - {soft}).detach()"
     return [program.edit(start_of(node), end_of(node), text if _stands_alone(program, node) else f"({text})")]
 
 
+_SOFT = ("soft", "soft_value", "before_rounding")
 _CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
 
 

@@ -35,7 +35,20 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def removed(program: Program, remedy: Remove) -> list[Edit]:
     """The statement goes with its lines; ``pass`` takes the place of one that its block cannot do without."""
     statement = program.statement(remedy.at)
-    return [] if statement is None else [left_out(program, statement)]
+    if statement is None or isinstance(statement, (*_COMPOUND, ast.Return)) or _read_elsewhere(program, statement):
+        return []
+    return [left_out(program, statement)]
+
+
+def _read_elsewhere(program: Program, statement: ast.stmt) -> bool:
+    """Whether a name that a statement sets is read by another one."""
+    own = {id(node) for node in ast.walk(statement)}
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names and id(node) not in own
+        for names in [_names(statement, ast.Store)]
+        if names
+        for node in program.source.nodes
+    )
 
 
 def left_out(program: Program, statement: ast.stmt) -> Edit:

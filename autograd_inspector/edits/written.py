@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.closures import backward_from, bound_now
+from autograd_inspector.edits.closures import backward_from, bound_now, chained
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -16,6 +16,7 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
+from autograd_inspector.edits.freezing import frozen
 from autograd_inspector.edits.into_place import own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.patching import compiles, overlap, patched
@@ -29,7 +30,9 @@ from autograd_inspector.model.remedy import (
     Again,
     BackwardFrom,
     BindNow,
+    ChainRule,
     EachItsOwn,
+    Freeze,
     Hoist,
     Insert,
     KeepOwnPart,
@@ -90,6 +93,8 @@ _WRITERS: Mapping[type, Writer] = {
     LeaveThere: left_there,
     EachItsOwn: each_its_own,
     ReturnNew: returned_new,
+    Freeze: frozen,
+    ChainRule: chained,
 }
 
 Programs = Callable[[Location], Program | None]

@@ -259,8 +259,22 @@ class ReturnNew(Remedy, frozen=True):
     copied: bool = False
 
 
+class Freeze(Remedy, frozen=True):
+    """Freeze what the statement at a place only seems to: by an attribute that nobody reads, or by `detach()`."""
+
+    at: Location
+
+
+class ChainRule(Remedy, frozen=True):
+    """Multiply what the function around a place returns, a Function's backward, by the gradient that it is given."""
+
+    at: Location
+
+
 Remedies = tuple[
     TakeOff
+    | Freeze
+    | ChainRule
     | OutOfPlace
     | NotInPlace
     | Register

@@ -9,6 +9,7 @@ from autograd_inspector.advice.detached_copies import attached as attached_advic
 from autograd_inspector.advice.detached_copies import serves_one_loss
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.cuts import attached, traced
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
@@ -16,7 +17,7 @@ from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParameterWrapped
-from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.torch_names import LOADING
 from autograd_inspector.model.wording import join_names
 
@@ -90,7 +91,20 @@ def _reversed(analysis: Analysis, found: Estimator) -> Problem:
         analysis.user_frames(found.joined.site, "added up here"),
         (gradient, value),
         ops=(found.joined.index,),
+        cures=tuple(_estimated(analysis, found, value, gradient)),
     )
+
+
+def _estimated(analysis: Analysis, found: Estimator, value: str, gradient: str) -> Iterator[Remedies]:
+    """The sum with its terms where they belong, of tensors that the program has names for."""
+    place = analysis.capture.place(found.joined.site)
+    if place is not None and is_path(value) and is_path(gradient):
+        new = (
+            f"{value} + ({gradient} - {value}).detach()"
+            if found.swapped
+            else f"{value} - {gradient}.detach() + {gradient}"
+        )
+        yield (Operand(place, "whole", new),)
 
 
 def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.optimizers import made_again
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.idle_schedulers import LeftBehind, left_behind
 from autograd_inspector.analysis.optimizers.idle_steps import (
@@ -21,6 +22,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
+from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -102,6 +104,7 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         ),
         (kinds, new, "lr"),
         ops=(found.step.op,),
+        cures=tuple(cure for made in found.made[-1:] for cure in made_again(analysis, made.site, following.site)),
     )
 
 
@@ -116,6 +119,7 @@ def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
         analysis.places((event, "new value computed and dropped here"), (step, "step() called here")),
         tuple(names),
         ops=(step.op,),
+        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(event.site, "")[:1]),
     )
 
 

@@ -220,6 +220,155 @@ CURES = {
         """,
         ["h = h.detach()"],
     ),
+    "a way through NumPy, within a longer expression": (
+        """
+        enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+        h = torch.from_numpy((enc(torch.randn(4, 3)) * 2).detach().numpy())
+        head(h.tanh()).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["h = enc(torch.randn(4, 3)) * 2"],
+    ),
+    "backward is called twice": (
+        """
+        net = nn.Linear(3, 1)
+        loss = net(torch.randn(4, 3)).pow(2).mean()
+        loss.backward()
+        loss.backward()
+        """,
+        [],
+    ),
+    "two losses share a graph": (
+        """
+        enc, one, two = nn.Linear(3, 3), nn.Linear(3, 1), nn.Linear(3, 1)
+        h = enc(torch.randn(4, 3)).tanh()
+        one(h).pow(2).mean().backward()
+        two(h).pow(2).mean().backward()
+        """,
+        ["one(h).pow(2).mean().backward(retain_graph=True)"],
+    ),
+    "the state of an optimizer is cleared": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+            opt.state.clear()
+        """,
+        [],
+    ),
+    "an optimizer is made for each step": (
+        """
+        net = nn.Linear(3, 1)
+        for _ in range(3):
+            opt = torch.optim.Adam(net.parameters())
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a draw from probabilities": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        drawn = torch.bernoulli(net(torch.randn(4, 3)).sigmoid()).sub(0.3)
+        drawn.pow(2).mean().backward()
+        opt.step()
+        """,
+        [
+            "drawn = ((soft := net(torch.randn(4, 3)).sigmoid()) + (torch.bernoulli(soft) - soft).detach()).sub(0.3)",
+        ],
+    ),
+    "a backward without the chain rule": (
+        """
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return 2 * x
+
+            @staticmethod
+            def backward(ctx, grad_output):
+                return torch.full_like(grad_output, 2)
+
+        net, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        head(Twice.apply(net(torch.randn(4, 3)))).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["return grad_output * torch.full_like(grad_output, 2)"],
+    ),
+    "a backward that is once differentiable": (
+        """
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            @torch.autograd.function.once_differentiable
+            def backward(ctx, grad_output):
+                return 2 * ctx.saved_tensors[0] * grad_output
+
+        net = nn.Linear(3, 1)
+        x = torch.randn(4, 3, requires_grad=True)
+        (slope,) = torch.autograd.grad(net(Square.apply(x)).sum(), x, create_graph=True)
+        slope.pow(2).sum().backward()
+        """,
+        [],
+    ),
+    "a module's attribute freezes nothing": (
+        """
+        enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        enc.requires_grad = False
+        opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+        head(enc(torch.randn(4, 3)).tanh()).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["enc.requires_grad_(False)"],
+    ),
+    "a target that moves": (
+        """
+        q = nn.Linear(3, 2)
+        opt = torch.optim.SGD(q.parameters(), lr=0.1)
+        state, new, reward = torch.randn(4, 3), torch.randn(4, 3), torch.randn(4)
+        target = reward + 0.9 * q(new).max(1).values
+        (q(state)[:, 0] - target).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["target = (reward + 0.9 * q(new).max(1).values).detach()"],
+    ),
+    "a straight-through estimator with the wrong sign": (
+        """
+        net, head = nn.Linear(3, 4), nn.Linear(4, 1)
+        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        soft = net(torch.randn(4, 3)).softmax(1)
+        hard = torch.eye(4)[soft.argmax(1)]
+        out = hard - soft + soft.detach()
+        head(out).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["out = hard - soft.detach() + soft"],
+    ),
+    "a scheduler of an optimizer that is gone": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        sched = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
+        for epoch in range(4):
+            if epoch == 2:
+                opt = torch.optim.SGD(net.parameters(), lr=0.05)
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+            sched.step()
+        """,
+        [],
+    ),
 }
 
 
@@ -230,6 +379,36 @@ def test_the_edits_of_a_report_cure_it(tmp_path, name):
     after = cured(tmp_path, before)
     assert after
     assert changes(before, after) == lines
+
+
+HOOKED = """
+    net = nn.Linear(3, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    out = net(torch.randn(4, 3))
+    {}
+    opt.step()
+"""
+ZEROS = {
+    "a hook of a result": "out.register_hook(lambda grad: grad * 0)\n    out.pow(2).mean().backward()",
+    "a hook of a parameter": "net.weight.register_hook(torch.zeros_like)\n    out.pow(2).mean().backward()",
+    "an assignment": "out.pow(2).mean().backward()\n    net.weight.grad = torch.zeros_like(net.weight)",
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_what_makes_a_gradient_zero_is_left_out(tmp_path, name):
+    """The statement that registers a hook, or that assigns, goes; nothing new comes."""
+    before = HOOKED.format(ZEROS[name])
+    assert cured(tmp_path, before, values=True)
+    assert changes(before, cured(tmp_path, before, values=True)) == []
+
+
+def test_a_hook_that_is_removed_by_its_handle_stays(tmp_path):
+    """Without the registration there would be no handle to remove."""
+    hooked = "handle = out.register_hook(lambda grad: grad * 0)\n    out.pow(2).mean().backward()\n    handle.remove()"
+    report, path = report_of(tmp_path, HOOKED.format(hooked), values=True)
+    assert [finding.rule for finding in report.findings] == ["AG306"]
+    assert str(path) not in report.patched()
 
 
 def test_a_root_is_kept_away_from_zero(tmp_path):

@@ -94,6 +94,46 @@ def test_edits_that_need_each_other_are_marked_together(tmp_path):
     assert {f.verified for f in report.findings if f.edits} == {"cured"}
 
 
+def test_the_smallest_set_that_cures_is_marked(tmp_path):
+    """Of three findings two need each other; the third, whose edit does not help where it runs, is left out."""
+    names, _ = program(
+        tmp_path,
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+        enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+        opt = torch.optim.SGD([*net.parameters(), *enc.parameters(), *head.parameters()], lr=0.1)
+
+        def cut():
+            head(enc(torch.ones(4, 3)).detach()).pow(2).mean().backward()
+            opt.step()
+
+        def train():
+            cut()
+            a = torch.sigmoid(net[0](torch.ones(4, 3)))
+            b = torch.sigmoid(net[0](torch.ones(4, 3)))
+            loss = net[1](a).pow(2).mean() + net[1](b).pow(2).mean()
+            a.mul_(2)
+            b.mul_(2)
+            loss.backward()
+        """,
+    )
+    with inspect() as inspection, pytest.raises(RuntimeError):
+        names["train"]()
+
+    def cut_elsewhere():
+        names["head"](names["enc"](torch.ones(4, 3)).detach()).pow(2).mean().backward()
+        names["opt"].step()
+
+    def rerun():
+        names["opt"].zero_grad()
+        names["train"].__globals__["cut"] = cut_elsewhere
+        names["train"]()
+
+    found = {f.rule: f.verified for f in inspection.try_fixes(rerun).findings if f.edits}
+    assert found["AG101"] == "not cured"
+    assert {verified for rule, verified in found.items() if rule != "AG101"} == {"cured"}
+
+
 def test_what_only_the_module_runs_is_no_trial(tmp_path):
     """A module's own text has run: its edit cannot be tried by calling a function."""
     names, _ = program(

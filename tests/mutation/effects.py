@@ -37,9 +37,9 @@ class Ran:
     states: list[str] = field(default_factory=list)
     """Digests of the parameters and their gradients."""
     learning: int = 0
-    """How many of these had a gradient that is not zero, once or more often in the second half of the run.
+    """How many of these had a gradient of numbers other than 0, once or more often in the second half of the run.
 
-    A gradient may be zero at first, as that of LoRA's A is: what has one later does not starve.
+    A gradient may be zero at first, as that of LoRA's A is: what has one later does not starve. NaN teaches nothing.
     """
     alive: list[int] = field(default_factory=list)
     """How many tensors were kept for a backward, and how many nodes of graphs were there."""
@@ -86,7 +86,7 @@ def observed(path: str, *, memory: bool) -> dict[str, Any]:
             return
         leaves = _trained()
         ran.states.append(_digest(leaves))
-        moved = (each for each in leaves if each.grad is not None and bool(each.grad.count_nonzero()))
+        moved = (each for each in leaves if each.grad is not None and _teaches(each.grad))
         learning.append({serial.setdefault(each, next(numbers)) for each in moved})
 
     with quietly(), _noting(note):
@@ -172,6 +172,11 @@ def _graph(tensors: list[Tensor]) -> int:
             seen.add(node)
             left += [before for before, _ in node.next_functions if before is not None]
     return len(seen)
+
+
+def _teaches(gradient: Tensor) -> bool:
+    dense = gradient if gradient.layout == torch.strided else gradient.to_dense()
+    return bool((dense.isfinite() & (dense != 0)).any())
 
 
 def _digest(leaves: list[Tensor]) -> str:

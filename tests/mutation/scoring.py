@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,12 +17,14 @@ from .catalogue import PROGRAMS
 from .effects import NOTHING, Ran, effect, observed
 from .operators import KINDS
 from .probing import probed
+from .repairing import Fault, Repair, repaired
 from .running import warm
-from .verdicts import said
+from .verdicts import told
 
 EACH = 1
 """So many mutants of each kind in one program."""
 LOUD = {"error", "warning"}
+HEARD = {*LOUD, "info"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Original:
     ran: dict[str, Any]
     held: list[int]
     said: list[dict[str, Any]]
+    safe: list[str]
+    """Its text with the edits that are called safe, where there are any."""
 
     @cached_property
     def anatomy(self) -> Anatomy:
@@ -79,6 +84,7 @@ class Score:
     silent: bool = True
     said: list[dict[str, Any]] = field(default_factory=list)
     failed: str = ""
+    repair: Repair = field(default_factory=Repair)
 
     @property
     def equivalent(self) -> bool:
@@ -114,16 +120,25 @@ def _known(name: str, path: str) -> Original:
     ran = apart(_observed, path, False)
     assert not ran["error"], ran["error"]
     held = apart(_observed, path, True)["alive"]
-    findings = [*apart(_said, path, False), *apart(_said, path, True)]
-    return Original(name, facts, ran, held, findings)
+    reports = [apart(told, path, values) for values in (False, True)]
+    findings = [each for report in reports for each in report["findings"]]
+    return Original(name, facts, ran, held, findings, [report["safe"] for report in reports if report["safe"]])
 
 
 def _observed(path: str, memory: bool) -> dict[str, Any]:
     return observed(path, memory=memory)
 
 
-def _said(path: str, values: bool) -> list[dict[str, Any]]:
-    return said(path, values=values)
+def unsafe(originals: Iterable[Original], folder: Path) -> list[str]:
+    """The programs without a fault that an edit which is called safe changes: they end otherwise, bit for bit."""
+    path = folder / "edited.py"
+    changed = []
+    for original in originals:
+        for text in original.safe:
+            path.write_text(text, encoding="utf-8")
+            if effect(Ran(**original.ran), Ran(**apart(_observed, str(path), False))) != NOTHING:
+                changed.append(original.name)
+    return changed
 
 
 def mutants(originals: Iterable[Original], kinds: Iterable[str], seed: int, each: int = EACH) -> list[Mutant]:
@@ -164,31 +179,36 @@ def scores(mutants: Sequence[Mutant], originals: dict[str, Original], folder: Pa
         return asdict(_judged(mutant, originals[mutant.program], folder / f"mutant_{number}.py"))
 
     for entry in spread(judged, range(len(mutants)), jobs):
-        yield Score(**{**entry, "lines": tuple(entry["lines"])})
+        yield Score(**{**entry, "lines": tuple(entry["lines"]), "repair": Repair(**entry["repair"])})
 
 
 def _judged(mutant: Mutant, original: Original, path: Path) -> Score:
     path.write_text(mutant.text, encoding="utf-8")
-    told = {name: getattr(mutant, name) for name in ("program", "kind", "at", "planted", "lines")}
+    known = {name: getattr(mutant, name) for name in ("program", "kind", "at", "planted", "lines")}
     kind = KINDS[mutant.kind]
+    healthy = Ran(**{**original.ran, "alive": original.held})
     done, error = NOTHING, ""
     try:
         ran = Ran(**apart(_observed, str(path), False))
         error = ran.error
-        done = effect(Ran(**original.ran), ran)
+        done = effect(healthy, ran)
         if done == NOTHING:
             ran.alive = apart(_observed, str(path), True)["alive"]
-            done = effect(Ran(**{**original.ran, "alive": original.held}), ran)
-        findings = apart(_said, str(path), kind.values)
+            done = effect(healthy, ran)
+        minor = done in kind.minor
+        report = apart(told, str(path), kind.values, minor)
     except Failed as failure:
-        return Score(**told, effect=done, error=error, failed=str(failure))
+        return Score(**known, effect=done, error=error, failed=str(failure))
     finally:
         path.unlink()
-    return Score(**told, effect=done, error=error, **_compared(mutant, findings, minor=done in kind.minor))
+    heard = HEARD if minor else LOUD
+    repair = repaired(report, path, Fault(healthy, done, kind.values, heard))
+    compared = _compared(mutant, report["findings"], heard)
+    return Score(**known, effect=done, error=error, **compared, repair=repair)
 
 
-def _compared(mutant: Mutant, findings: list[dict[str, Any]], *, minor: bool) -> dict[str, Any]:
-    counted = [each for each in findings if minor or each["severity"] in LOUD]
+def _compared(mutant: Mutant, findings: list[dict[str, Any]], heard: AbstractSet[str]) -> dict[str, Any]:
+    counted = [each for each in findings if each["severity"] in heard]
     located = [bool(set(each["lines"]) & set(mutant.lines)) for each in counted]
     return {
         "found": bool(counted),

@@ -11,7 +11,12 @@ from .scoring import Original, Score
 
 def table(scores: Sequence[Score], originals: Iterable[Original]) -> Iterator[str]:
     """A line a kind, and the totals."""
-    yield f"{'kind':30} {'mutants':>8} {'found':>6} {'located':>8} {'first':>6} {'equivalent':>11} {'silent':>7}"
+    yield "".join(
+        [
+            f"{'kind':30} {'mutants':>8} {'found':>6} {'located':>8} {'first':>6} ",
+            f"{'offered':>8} {'repaired':>9} {'same bits':>10} {'worse':>6} {'equivalent':>11} {'silent':>7}",
+        ]
+    )
     for kind in KINDS:
         of_kind = [score for score in scores if score.kind == kind]
         if of_kind:
@@ -28,7 +33,9 @@ def _line(name: str, scores: Sequence[Score]) -> str:
     none = [score for score in scores if score.equivalent]
     return (
         f"{name:30} {len(faults):8} {sum(each.found for each in faults):6} {sum(each.located for each in faults):8} "
-        f"{sum(each.first for each in faults):6} {len(none):11} {sum(each.silent for each in none):7}"
+        f"{sum(each.first for each in faults):6} {sum(each.repair.offered for each in faults):8} "
+        f"{sum(each.repair.repaired for each in faults):9} {sum(each.repair.same for each in faults):10} "
+        f"{sum(bool(each.repair.worse) for each in scores):6} {len(none):11} {sum(each.silent for each in none):7}"
     )
 
 
@@ -42,6 +49,16 @@ def failures(scores: Iterable[Score], originals: Iterable[Original]) -> Iterator
         if not score.well:
             error = score.error.partition("\n")[0][:150]
             yield f"{score.program}: {score.kind}: {_wrong(score)}; {score.effect or 'does nothing'} {error}"
+            yield f"    planted at {list(score.lines)[:8]}: {score.planted[:200]}"
+            yield from (f"    {line}" for line in _said(score.said))
+
+
+def unrepaired(scores: Iterable[Score]) -> Iterator[str]:
+    """The faults that no edit cures, and what an edit makes worse."""
+    for score in scores:
+        if score.repair.worse or not (score.equivalent or score.repair.repaired):
+            became = score.repair.worse or score.repair.left or "nothing offered"
+            yield f"{score.program}: {score.kind}: not repaired; {score.effect or 'does nothing'}, {became}"
             yield f"    planted at {list(score.lines)[:8]}: {score.planted[:200]}"
             yield from (f"    {line}" for line in _said(score.said))
 

@@ -1,4 +1,4 @@
-"""What a report says of a program."""
+"""What a report says of a program, and what its edits make of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import autograd_inspector
 from .running import loaded, quietly, seeded
 
 
-def said(path: str, *, values: bool) -> list[dict[str, Any]]:
-    """Run the program of a file under the inspector; the findings in their order. To be called in a fork."""
+def told(path: str, values: bool, minor: bool = False) -> dict[str, Any]:
+    """Run the program of a file under the inspector, to be called in a fork.
+
+    Returns the findings in their order, and the text with their edits, "" without any; ``minor``: those of infos too.
+    "safe" is the text with all edits that are called safe, those of infos among them.
+    """
     with quietly():
         module = loaded(Path(path))
         seeded()
@@ -26,7 +30,7 @@ def said(path: str, *, values: bool) -> list[dict[str, Any]]:
     failed = [note for note in report.notes if "failed" in note]
     if failed or report.capture.stopped:
         raise RuntimeError(f"the inspector failed: {failed} {report.capture.stopped}")
-    return [
+    findings = [
         {
             "rule": finding.rule,
             "severity": finding.severity,
@@ -35,3 +39,6 @@ def said(path: str, *, values: bool) -> list[dict[str, Any]]:
         }
         for finding in report.findings
     ]
+    every = tuple(finding.rule for finding in report.findings)
+    patched, safe = report.patched(every if minor else None), report.patched(every, unsafe=False)
+    return {"findings": findings, "patched": patched.get(path, ""), "safe": safe.get(path, "")}

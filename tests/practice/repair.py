@@ -1,9 +1,10 @@
 """Applies the edits of the reports to the programs: `python -m tests.practice.repair [-v] [NAME...]`.
 
 Each program runs once in a block, in a fork; then its text with `report.patched()` runs in another one. Of a sick
-program: `offered`, the report changes its file; `cured`, the patched program no longer shows the symptom; `quiet`, and
-no error and no warning is told that was not told before. Of a healthy one: `same`, no edit that is called safe changes
-how it ends.
+program: `offered`, the report changes its file (with the edits of its infos, where the truth says that the fault is
+minor); `compiles`, what it gives is Python; `cured`, the patched program no longer shows the symptom; `quiet`, and no
+error and no warning is told that was not told before. Of a healthy one: `same`, no edit that is called safe, be it of
+an info, changes how it ends.
 """
 
 from __future__ import annotations
@@ -56,11 +57,12 @@ def seen(source: Path, text: str | None = None) -> Seen:
     except Exception as error:
         outcome = error
     report = inspection.report
+    every = tuple(finding.rule for finding in report.findings)
     return Seen(
         _shows(module, truth, outcome),
         frozenset(finding.rule for finding in report.findings if finding.severity in LOUD),
-        report.patched().get(str(source), ""),
-        report.patched(unsafe=False).get(str(source), ""),
+        report.patched(every if truth.minor else None).get(str(source), ""),
+        report.patched(every, unsafe=False).get(str(source), ""),
         repr(outcome)[:200] if isinstance(outcome, Exception) else "",
     )
 
@@ -85,7 +87,17 @@ def repaired(source: Path) -> Score:
     cured = second is not None and not second.symptom
     quiet = cured and second is not None and second.loud <= first.loud
     said = [f"told {sorted(first.loud)}", *([f"then {sorted(second.loud)} {second.fault}"] if second else [])]
-    return Score({"offered": second is not None, "cured": cured, "quiet": quiet}, said)
+    reached = {"offered": second is not None, "compiles": compiles(first.patched), "cured": cured, "quiet": quiet}
+    return Score(reached, said)
+
+
+def compiles(text: str) -> bool:
+    """Whether a text is Python."""
+    try:
+        compile(text, "<patched>", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _forked(source: Path, text: str | None = None) -> Seen:

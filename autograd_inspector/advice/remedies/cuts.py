@@ -8,7 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.model.remedy import Insert, Remedies, Remove, SetArgument, TakeOff, Unblock, Undecorate
+from autograd_inspector.model.remedy import Insert, Operand, Remedies, Remove, SetArgument, TakeOff, Unblock, Undecorate
 
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
@@ -47,6 +47,17 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
         yield (Unblock(place, tuple(frame for op in cut.ops for frame in capture.site(op.site) if not frame.library)),)
     else:
         yield (Remove(place),)
+
+
+def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies]:
+    """The result of an op without its history; or one of its two operands, by what was read there."""
+    place = analysis.capture.place(op.site)
+    if place is not None and operand < 0:
+        yield (Operand(place, "whole", "{}.detach()"),)
+    elif place is not None and operand in op.inputs[:1]:
+        yield (Operand(place, "first", "{}.detach()"),)
+    elif place is not None and operand in op.inputs[1:2]:
+        yield (Operand(place, "last", "{}.detach()"),)
 
 
 def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:

@@ -54,6 +54,13 @@ def added_to(
         yield (Again(pair[1], pair[0], "behind"),)
 
 
+def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
+    """What was made for one optimizer is made again for the one that takes over."""
+    pair = meeting_of(analysis.capture.site(site), analysis.capture.site(after))
+    if pair is not None:
+        yield (Again(*pair, "behind"),)
+
+
 def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:
     """The parameters that its loss trains, in place of those that it was given."""
     model, place = model_of(analysis, parameters), analysis.capture.place(optimizer.site)

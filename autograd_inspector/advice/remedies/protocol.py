@@ -62,9 +62,15 @@ def added_between(analysis: Analysis, call: str, run: int) -> Iterator[Remedies]
     yield from ((Insert(place, call),) for place in analysis.user_frames(run, ""))
 
 
-def backward_called(analysis: Analysis, step: Step, loss: str) -> Iterator[Remedies]:
-    """A backward before the step that needs it."""
-    place = analysis.capture.place(step.site)
+def backward_called(analysis: Analysis, step: Step, loss: str, made: Op | None) -> Iterator[Remedies]:
+    """A backward before the step that needs it; of several optimizers that wait for one loss, before the first."""
+    since = made.index if made is not None else step.at
+    waiting = [
+        each
+        for each in analysis.capture.steps
+        if since <= each.at <= step.at and all(p.gradient < 0 for p in each.parameters)
+    ]
+    place = analysis.capture.place(waiting[0].site if waiting else step.site)
     if place is not None and loss.isidentifier():
         yield (Insert(place, f"{loss}.backward()"),)
 

@@ -17,6 +17,7 @@ from autograd_inspector.views.tables.columns import legible
 
 _SHORT = 200
 _MARKS = 200
+_PATCH = 10_000
 
 
 def entry_of(report: ReportData, identity: str, created: float) -> Entry:
@@ -52,12 +53,14 @@ def _exact(line: str) -> str:
 def _marks(report: ReportData, ids: dict[str, str]) -> Iterator[Mark]:
     """The lines of cells that findings name, the culprit of each first."""
     for finding in report.findings:
-        seen = set()
+        seen: set[tuple[str, int]] = set()
+        patch = finding.patch if len(finding.patch) <= _PATCH else ""
         for number, place in enumerate(finding.locations):
             if place.cell is None or (place.cell, place.lineno) in seen:
                 continue
+            first = not seen
             seen.add((place.cell, place.lineno))
-            yield _mark(finding, place, ids, culprit=number == 0)
+            yield _mark(finding, place, ids, culprit=number == 0, patch=patch if first else "")
 
 
 def culprits(findings: Iterable[Finding], ids: dict[str, str]) -> tuple[Mark, ...]:
@@ -65,7 +68,7 @@ def culprits(findings: Iterable[Finding], ids: dict[str, str]) -> tuple[Mark, ..
     return tuple(_mark(finding, finding.locations[0], ids, culprit=True) for finding in findings if finding.locations)
 
 
-def _mark(finding: Finding, place: Location, ids: dict[str, str], *, culprit: bool) -> Mark:
+def _mark(finding: Finding, place: Location, ids: dict[str, str], *, culprit: bool, patch: str = "") -> Mark:
     cell = place.cell or legible(Path(place.filename).name, _SHORT)
     return Mark(
         rule=finding.rule,
@@ -79,4 +82,6 @@ def _mark(finding: Finding, place: Location, ids: dict[str, str], *, culprit: bo
         role=legible(place.role, _SHORT),
         fix=legible(finding.fix.strip(), 2000),
         culprit=culprit,
+        patch=patch,
+        unsafe=finding.applicability == "unsafe",
     )

@@ -23,7 +23,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     """A line of a cell that a finding names; of a program that still runs also a line of a file, by the file's name.
 
     ``culprit``: the first of its lines. ``source`` is the text that ran, without its indentation, "" where that cannot
-    be told: a line that says something else now is not the one.
+    be told: a line that says something else now is not the one. ``patch``: the finding's edits, on one of its lines;
+    ``unsafe``: they may change what the program does.
     """
 
     rule: str
@@ -37,6 +38,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     role: str = ""
     fix: str = ""
     culprit: bool = False
+    patch: str = ""
+    unsafe: bool = False
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):

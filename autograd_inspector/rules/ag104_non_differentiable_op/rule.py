@@ -99,6 +99,7 @@ def _zero_derivative(analysis: Analysis, found: Flat) -> Problem:
         analysis.user_frames(found.op.site, "drawn here"),
         tuple(names),
         ops=(found.op.index,),
+        cures=tuple(_cures(analysis, found.op, drawn=False)),
     )
 
 
@@ -112,5 +113,5 @@ def _cures(analysis: Analysis, op: Op, *, drawn: bool) -> Iterator[Remedies]:
     place = analysis.capture.place(op.site)
     if drawn and place is not None:
         yield (Rename(place, "rsample"),)
-    elif not is_a(op.name, OpKind.DRAWS):
+    elif is_a(op.name, OpKind.DRAWS_DISCRETE) or not is_a(op.name, OpKind.DRAWS):
         yield from straight_through(analysis, op)

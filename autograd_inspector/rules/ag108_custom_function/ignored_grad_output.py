@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.remedy import ChainRule
 from autograd_inspector.model.wording import agree, summarize_names
 
 _UNIT = re.compile(
@@ -72,4 +73,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
         ),
         (name, *dict.fromkeys(names)),
         ops=(op.index,),
+        cures=tuple(
+            (ChainRule(place),) for place in analysis.user_frames(analysis.capture.function_sites.get(name, -1), "")[:1]
+        ),
     )

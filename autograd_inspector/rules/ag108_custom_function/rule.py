@@ -9,6 +9,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import OnceDifferentiable
+from autograd_inspector.model.remedy import Undecorate
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
@@ -99,6 +100,7 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
+            cures=tuple((Undecorate(place),) for place in analysis.user_frames(marked.get(name, -1), "")[:1]),
         )
 
 

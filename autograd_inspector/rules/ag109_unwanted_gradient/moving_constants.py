@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.losses.bootstrapped import Bootstrapped, bootstrapped
@@ -37,6 +38,7 @@ def _target(analysis: Analysis, found: Bootstrapped) -> Problem:
         ),
         (*names, target),
         ops=(found.compared.index,),
+        cures=tuple(detached(analysis, found.added)),
     )
 
 
@@ -53,4 +55,5 @@ def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
         analysis.places((found.product, "multiplied here"), (made, "computed with its graph here")),
         (*names, weight),
         ops=(found.product.index,),
+        cures=tuple(detached(analysis, found.product, found.weight)),
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.cancelling import Cancelling, cancelling
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies, Rename
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -44,4 +47,16 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
         ),
         (*names, *terms),
         ops=(found.op.index,),
+        cures=tuple(_cures(analysis, found, entered)),
     )
+
+
+def _cures(analysis: Analysis, found: Cancelling, entered: list[Op]) -> Iterator[Remedies]:
+    """The sample, or what was taken into the sum before, is a constant."""
+    place = analysis.capture.place(entered[0].site) if entered else None
+    if place is None or found.again is not None:
+        return
+    if found.drawn:
+        yield (Rename(place, "sample"),)
+    for term in found.terms:
+        yield from detached(analysis, entered[0], term) if term in entered[0].inputs else ()

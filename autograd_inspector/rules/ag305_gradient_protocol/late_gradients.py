@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.protocol import brought_forward
+from autograd_inspector.advice.remedies.protocol import added_between, brought_forward, optimizer_name
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.late import (
     AppliedAgain,
@@ -52,6 +52,7 @@ def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
         ),
         tuple(names),
         ops=(found.step.op,),
+        cures=tuple(added_between(analysis, f"{optimizer_name(analysis, found.step)}.zero_grad()", found.run.site)),
     )
 
 

@@ -65,7 +65,7 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         cures=tuple(
             backward_in_closure(analysis, loss)
             if step.computed
-            else backward_called(analysis, step, _called(analysis, loss))
+            else backward_called(analysis, step, _called(analysis, loss), loss)
         ),
     )
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.batches import same_batch
 from autograd_inspector.analysis.gradients.driven import driven_by
@@ -60,6 +61,7 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
         ),
         tuple(names),
         ops=(step.op,),
+        cures=tuple(added_between(analysis, clearing, second.run.site)),
     )
 
 
@@ -164,4 +166,5 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
         ),
         tuple(names),
         ops=(step.op,),
+        cures=tuple(added_between(analysis, clearing, second.run.site)) if wrong else (),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.event import ParameterStep, Step
@@ -66,4 +67,5 @@ def _problem(analysis: Analysis, site: int, tensors: list[int], step: Step) -> P
         analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
         tuple(names),
         ops=(step.op,),
+        cures=tuple(left_out(analysis, site)),
     )

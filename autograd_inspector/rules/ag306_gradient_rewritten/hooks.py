@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.left_out import left_out, unhooked
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
@@ -104,6 +105,7 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
             "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
             analysis.user_frames(site, role_of(hook_of[site])),
             (*dict.fromkeys(names), name),
+            cures=tuple(unhooked(analysis, hook_of[site])),
         )
 
 
@@ -143,6 +145,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
             analysis.places(*((c, "hook registered here") for c in mine[-1:]), (op, "module called here")),
             (*dict.fromkeys(names), hook),
             ops=(op.index,),
+            cures=tuple(cure for registered in mine[-1:] for cure in left_out(analysis, registered.site)),
         )
 
 
@@ -177,6 +180,7 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
             analysis.places((hook, role_of(hook)), (op, "the hooked tensor is made here")),
             (*dict.fromkeys(names), name),
             ops=(op.index,),
+            cures=tuple(unhooked(analysis, hook)),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.event import GradWrite
@@ -149,6 +150,7 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
             "Drop the assignment, or compute the new gradient from the one that backward left.",
             analysis.places((site, "replaced here"), (members[0][2], "step() uses it here")),
             tuple(names),
+            cures=tuple(left_out(analysis, site)),
         )
 
 

@@ -10,7 +10,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
-from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.remedy import Freeze, Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
@@ -161,6 +161,7 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "nothing frozen here"),
             (*names, event.attribute),
+            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
         )
 
 
@@ -178,4 +179,5 @@ def _detached(analysis: Analysis) -> Iterator[Problem]:
             "Call `requires_grad_(False)` on the parameters, or on their module.",
             analysis.user_frames(event.site, "nothing frozen here"),
             tuple(names),
+            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.left_out import made_once
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.lost_state import LostState, lost_states
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import Remove
 from autograd_inspector.model.wording import join_names, summarize_names
 
 
@@ -33,14 +35,17 @@ def _problem(analysis: Analysis, lost: LostState) -> Problem:
         )
         fix = f"Create {optimizer.type} once, before the loop."
         places = [*analysis.user_frames(optimizer.site, "created for each step here"), *stepped]
+        cures = tuple(made_once(analysis, optimizer.site))
     else:
         text = (
             f"{optimizer.type} has no state for {summarize_names(names)} at the start of a step: the state from the previous "
             f"step{kept} was removed, so nothing is averaged over steps"
         )
         fix = f"Do not clear or replace {variable(analysis, optimizer)}.state between steps."
-        places = [*assigned_by_program(analysis, optimizer), *stepped]
-    return Problem("warning", text, fix, tuple(places), tuple(names), ops=(last.op,))
+        removed = assigned_by_program(analysis, optimizer)
+        places = [*removed, *stepped]
+        cures = tuple((Remove(place),) for place in removed[:1])
+    return Problem("warning", text, fix, tuple(places), tuple(names), ops=(last.op,), cures=cures)
 
 
 def _entries(analysis: Analysis, optimizer: int) -> list[str]:

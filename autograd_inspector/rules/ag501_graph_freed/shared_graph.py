@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from autograd_inspector.advice.naming import name_of, where_made
+from autograd_inspector.advice.remedies.graphs import retained
+from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
@@ -13,6 +15,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import join_names
 
 
@@ -23,7 +26,8 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
     for other in reversed(earlier):
         if set(other.roots) & set(run.roots):
             text = f"backward() was called twice on {roots}: the first call freed its graph"
-            return _twice(analysis, run, other, text, (), fix=_fix_of_one_loss(analysis, run, other))
+            cures = _called_once(analysis, run, other)
+            return _twice(analysis, run, other, text, (), fix=_fix_of_one_loss(analysis, run, other), cures=cures)
         met = [op for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
         common = [op for op in met if op.recorded and op.outputs]
         if common and not other.retain_graph:
@@ -67,7 +71,8 @@ def _part(analysis: Analysis, run: Backward, other: Backward, last: Op) -> Probl
     text = f"{both} share the graph of {of}, and the first backward() freed it"
     names = (name_of(analysis, last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
     where = analysis.user_frames(last.site, "shared graph ends here")
-    return _twice(analysis, run, other, text, names, where, fix=_fix(analysis, run, other, last.outputs))
+    fix, cures = _fix(analysis, run, other, last.outputs), _kept_for(analysis, run, other)
+    return _twice(analysis, run, other, text, names, where, fix=fix, cures=cures)
 
 
 def _losses(analysis: Analysis, run: Backward) -> str:
@@ -83,6 +88,7 @@ def _twice(
     where: tuple[Location, ...] = (),
     *,
     fix: str,
+    cures: Iterable[Remedies] = (),
 ) -> Problem:
     return Problem(
         "error",
@@ -90,7 +96,22 @@ def _twice(
         fix,
         (*backwards(analysis, first, run, second_first=True), *where),
         (*names, *(name_of(analysis, t) for t in run.roots)),
+        cures=tuple(cures),
     )
+
+
+def _called_once(analysis: Analysis, run: Backward, first: Backward) -> Iterator[Remedies]:
+    """One of two calls on the same loss is left out; what asks for a gradient keeps the graph for the other."""
+    if first.api == "grad":
+        yield from retained(analysis, first)
+    elif first.site != run.site and not stepped_between(analysis, first, run):
+        yield from left_out(analysis, run.site)
+
+
+def _kept_for(analysis: Analysis, run: Backward, first: Backward) -> Iterator[Remedies]:
+    """The graph that two losses share is kept by the first call, where no step comes between."""
+    if not stepped_between(analysis, first, run):
+        yield from retained(analysis, first)
 
 
 _ASKED = "Pass retain_graph=True to the first call: it computes a gradient, and the second call needs the graph again."

@@ -6,6 +6,7 @@ import { toolbarPlugin } from "./commands/toolbar";
 import { applyPlugin } from "./editor/apply";
 import { jumpPlugin } from "./editor/jump";
 import { marksPlugin } from "./editor/marks";
+import { quickFixPlugin } from "./editor/quick_fix";
 import { offerPlugin } from "./offer/offer_view";
 import { savedPlugin } from "./saved/plugin";
 import { settingsPlugin } from "./settings/settings";
@@ -16,6 +17,7 @@ export const plugins = [
   jumpPlugin,
   marksPlugin,
   offerPlugin,
+  quickFixPlugin,
   savedPlugin,
   settingsPlugin,
   statusPlugin,

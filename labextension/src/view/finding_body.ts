@@ -1,6 +1,7 @@
 /** What a finding tells below its sentence: the lines, the steps, whom it concerns, what follows, what its rule is about. */
 
 import { culpritOf, fullPlaceOf, textOf } from "../model/finding_text";
+import type { Wish } from "../state/edits";
 import type { FindingView, RulePage } from "../wire";
 import { codeBlock } from "./code_block";
 import type { Context } from "./context";
@@ -66,19 +67,20 @@ export function patchBox(finding: FindingView): HTMLElement | null {
   );
 }
 
-function applying({ edits, announce }: Context, finding: FindingView): HTMLElement[] {
-  const { patch = "" } = finding;
+function applying({ edits, announce, capture }: Context, finding: FindingView): HTMLElement[] {
+  const { rule, name, patch = "" } = finding;
   if (!edits?.can(patch)) return [];
-  const apply = (run: boolean) => () => announce(edits.make(patch, run) || "the edit is made");
+  const unsafe = finding.applicability === "unsafe";
+  const fix = { rule, name, patch, unsafe, cell: capture.data.head.cell };
+  const ask = (label: string, described: string, wish: Wish, done = "") =>
+    button(label, () => announce(edits.make(fix, wish) || done), {
+      class: "agi-apply",
+      "aria-label": described,
+    });
   return [
-    button("Apply", apply(false), {
-      class: "agi-apply",
-      "aria-label": "Apply the edit to the cell",
-    }),
-    button("Apply and run", apply(true), {
-      class: "agi-apply",
-      "aria-label": "Apply the edit to the cell, and run it",
-    }),
+    ask("Preview fix", "Preview the edit of the cell", "preview"),
+    ask("Apply", "Apply the edit to the cell", "apply", "the edit is made"),
+    ask("Apply and run", "Apply the edit to the cell, and run it", "run", "the edit is made"),
   ];
 }
 

@@ -19,6 +19,7 @@ import {
   type Tooltip,
   tooltips,
 } from "@codemirror/view";
+import { bulb } from "./bulb";
 import { sign, tip } from "./marks_dom";
 import type { MarkedLine } from "./marks_of";
 
@@ -95,7 +96,12 @@ class Sign extends GutterMarker {
     made.addEventListener("mouseenter", () => open(view, line));
     made.addEventListener("mouseleave", () => open(view, null));
     made.addEventListener("click", () => goTo(view, line));
-    return made;
+    const lit = bulb(this.marked);
+    if (!lit) return made;
+    const both = document.createElement("div");
+    both.className = "agi-mark-both";
+    both.append(made, lit);
+    return both;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Severity } from "../../model/graph";
 import { severityOf, worse } from "../../model/severity";
+import { concernsCells } from "../../state/edits";
 import type { Entry, Mark } from "../kernel/messages";
 
 /** A code cell as the notebook knows it. */
@@ -54,6 +55,11 @@ export function marksOf(entries: readonly Entry[], cell: CellFacts): MarkedLine[
       culprit: marks.some((mark) => mark.culprit),
       marks,
     }));
+}
+
+/** Those whose fix can be made in cells. */
+export function fixesOf({ marks }: MarkedLine): Mark[] {
+  return marks.filter(({ patch }) => patch && concernsCells(patch));
 }
 
 /** A cell that ran again since is not what the capture saw, even under the same id. */

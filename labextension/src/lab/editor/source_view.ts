@@ -51,7 +51,7 @@ export async function sourceTab(
   return tab;
 }
 
-async function colouring(
+export async function colouring(
   filename: string,
   languages: IEditorLanguageRegistry | null,
 ): Promise<Extension> {

@@ -1,0 +1,25 @@
+"""Lines of the program that it is better without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import TensorHook
+from autograd_inspector.model.remedy import Remedies, Remove, RunOnce
+
+
+def left_out(analysis: Analysis, site: int) -> Iterator[Remedies]:
+    """The statement that ran at a site, in the innermost function of the program."""
+    yield from ((Remove(place),) for place in analysis.user_frames(site, "")[:1])
+
+
+def unhooked(analysis: Analysis, hook: TensorHook) -> Iterator[Remedies]:
+    """The registration of a hook; where it was registered before the block, that place is not known."""
+    if not hook.older:
+        yield from left_out(analysis, hook.site)
+
+
+def made_once(analysis: Analysis, site: int) -> Iterator[Remedies]:
+    """What a loop makes in each round is made before it."""
+    yield from ((RunOnce(place),) for place in analysis.user_frames(site, ""))
