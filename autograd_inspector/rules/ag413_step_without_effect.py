@@ -15,6 +15,7 @@ from autograd_inspector.analysis.optimizers.idle_steps import (
     rounded_away,
 )
 from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.unread_options import UnreadOption, unread_options
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -62,6 +63,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _rounded_away(analysis, rounded)
     for behind in left_behind(analysis):
         yield _left_behind(analysis, behind)
+    for unread in unread_options(analysis):
+        yield _unread(analysis, unread)
 
 
 def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
@@ -84,6 +87,21 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         ),
         (kinds, new, "lr"),
         ops=(found.step.op,),
+    )
+
+
+def _unread(analysis: Analysis, found: UnreadOption) -> Problem:
+    """A hint: the program may read an option of its own, a factor for its schedule."""
+    kind, groups = found.optimizer.type, join_names(map(str, found.groups))
+    which = f"{agree(found.groups, 'group', 'groups')} {groups}"
+    known = [option for option in found.optimizer.groups[0] if option != found.option]
+    return Problem(
+        "info",
+        f"{found.option} in parameter {which} is no option of {kind}: step() does not read it",
+        f"If {kind} is meant to use it, give it one of its own names: {join_names(known, 6)}. If the program reads it itself, "
+        "nothing needs to change.",
+        dedupe_locations(analysis.user_frames(found.optimizer.site, "given to the optimizer here")),
+        (found.option, kind),
     )
 
 

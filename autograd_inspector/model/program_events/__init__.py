@@ -10,6 +10,7 @@ from autograd_inspector.model.program_events.functions import (
     RandomStateDropped,
     RandomUnderVmap,
     StartRefused,
+    StatementIdle,
 )
 from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
@@ -121,6 +122,7 @@ __all__ = [
     "StateRemoved",
     "StateStatement",
     "StateSwapped",
+    "StatementIdle",
     "SteppedAccumulating",
     "StoodStill",
     "SyncSwitchedOff",
@@ -152,6 +154,7 @@ Event = (
     | RandomUnderVmap
     | RandomStateDropped
     | StartRefused
+    | StatementIdle
     | IndependentResult
     | GradientModified
     | TensorHeld

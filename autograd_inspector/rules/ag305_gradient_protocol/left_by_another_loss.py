@@ -19,17 +19,22 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
 
 class Left(Struct, frozen=True):
-    """``foreign`` was for ``other``, a step of another optimizer; ``step`` uses its gradients with those of ``own``."""
+    """``foreign`` was for ``other``, a step of another optimizer; ``step`` uses its gradients with those of ``own``.
+
+    ``entered``: where the parameters' result went into the network of ``other``, which ``own`` only runs through.
+    """
 
     step: Step
     foreign: Contribution
     other: Step
     own: Contribution
+    entered: Op | None = None
 
 
 def left_by_another_loss(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
@@ -65,9 +70,11 @@ def _left(
             and theirs.isdisjoint(held)
             and theirs.isdisjoint(own.run.reached)
             and _used(sources, other, foreign.run, theirs)
-            and _runs_through(analysis, foreign.run, held, theirs)
         ):
-            return Left(step, foreign, other, own)
+            if _runs_through(analysis, foreign.run, held, theirs):
+                return Left(step, foreign, other, own)
+            if _runs_through(analysis, own.run, theirs, held):
+                return Left(step, foreign, other, own, _entered(analysis, foreign.run, theirs, held))
     return None
 
 
@@ -83,17 +90,28 @@ def _used(sources: GradientSources, other: Step, run: Backward, tensors: set[int
 def _runs_through(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> bool:
     """Whether an op of the run's graph computed with one of the first parameters and with what came from the others.
 
-    The other way round it would be a network of both, an encoder say, and the other parameters those of its head.
+    The other way round it would be a network of both, an encoder say, and the other parameters those of its head: but
+    for a network that is frozen where the encoder has a loss of its own, a discriminator.
     """
+    return _entered(analysis, run, held, theirs) is not None
+
+
+def _entered(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> Op | None:
+    """The first op that computed with one of the first parameters and with what came from the others."""
     ops = analysis.capture.ops
-    for node in analysis.nodes_of(run):
-        if (
-            node.op >= 0
-            and not held.isdisjoint(ops[node.op].inputs)
-            and not theirs.isdisjoint(analysis.leaves_below(node))
-        ):
-            return True
-    return False
+    entering = (
+        ops[node.op]
+        for node in analysis.nodes_of(run)
+        if node.op >= 0
+        and not held.isdisjoint(ops[node.op].inputs)
+        and not theirs.isdisjoint(analysis.leaves_below(node))
+    )
+    return min(entering, key=lambda op: op.index, default=None)
+
+
+def _detached(left: Left) -> str:
+    """What else can be done where the one loss does not need the graph of the other network, and how the rest begins."""
+    return "detach() what goes into the network of the first loss, or c" if left.entered is not None else "C"
 
 
 def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
@@ -104,10 +122,11 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         "warning",
         f"the loss that {other}.step() was for has left gradients in {summarize_names(names)} as well; nothing cleared "
         f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
-        f"Call `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
+        f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
         f"{agree(names, 'its', 'their')} own loss.",
         dedupe_locations(
             [
+                *(analysis.user_frames(left.entered.site, "runs on with its graph here") if left.entered else ()),
                 *analysis.user_frames(left.own.run.site, "added to the gradients of another loss here"),
                 *analysis.user_frames(left.foreign.run.site, "gradients of the other loss left here"),
                 *analysis.user_frames(left.step.site, "step() uses the sum here"),
