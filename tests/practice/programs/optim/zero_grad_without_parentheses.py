@@ -12,7 +12,7 @@ def run():
     opt = torch.optim.SGD(net.parameters(), lr=1e-3)
     x, norms = torch.ones(8, 4), []
     for _ in range(3):
-        opt.zero_grad  # noqa: B018  # cause
+        opt.zero_grad  # cause
         net(x).sum().backward()
         norms.append(net.bias.grad.item())
         opt.step()
