@@ -26,7 +26,7 @@ def frozen_at_zero(analysis: Analysis) -> Iterator[Problem]:
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen while all of {agree(names, 'its', 'their')} values "
             f"are zero: `{factors[0].product.name}` returns zeros at every step, so this branch adds nothing and never learns",
             f"If the branch is an adapter, let {agree(names, 'it', 'them')} require grad, and give "
-            f"{agree(names, 'it', 'them')} to the optimizer; check the names that decide what is frozen.",
+            f"{agree(names, 'it', 'them')} to the optimizer: check the names that decide what is frozen.",
             dedupe_locations(
                 [
                     *frozen_here(analysis, tensors),

@@ -10,12 +10,6 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.torch_errors import TorchError, says
 
-_CASTS = {
-    "dtype": "Convert it first: `p.grad = gradient.to(p.dtype)`.",
-    "device type": "Move it first: `p.grad = gradient.to(p.device)`.",
-    "size": "Give it the parameter's shape, `gradient.view_as(p)`, and check that the two parameters belong together.",
-}
-
 
 def refused(analysis: Analysis) -> Iterator[Problem]:
     """The assignment that ended the program."""
@@ -31,7 +25,7 @@ def refused(analysis: Analysis) -> Iterator[Problem]:
     yield Problem(
         "error",
         f"a tensor with the wrong {what.removesuffix(' type')} is assigned to a .grad{source}",
-        _CASTS.get(what, "Convert it to the dtype, device and shape of the parameter first."),
+        "Give it the dtype, the device and the shape of the parameter: `gradient.to(p).view_as(p)`.",
         dedupe_locations(analysis.user_frames(capture.error_site, "assigned here")),
         ("grad",) if read is None else (name_of(analysis, read.tensor), "grad"),
     )

@@ -28,8 +28,7 @@ def _problem(analysis: Analysis, found: Undelivered) -> Problem:
         f"{summarize_names(names)} {agree(names, 'is', 'are')} in no optimizer and never {agree(names, 'changes', 'change')}: "
         f"{variable(analysis, optimizer)}.step() updates copies that are given {agree(names, 'its', 'their')} gradients, and "
         "nothing copies the new values back",
-        "Copy them into the model after each step, under torch.no_grad(): `p.copy_(copy)`. Or step the model's own "
-        "parameters, with torch.autocast() instead of a model in half precision.",
+        "Copy the new values into the model after each step, under torch.no_grad(): `p.copy_(copy)`.",
         dedupe_locations(
             [
                 *analysis.user_frames(last.site, "only the copies are updated here"),

@@ -23,8 +23,8 @@ def frozen_for_good(analysis: Analysis) -> Iterator[Problem]:
             "warning",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen and never unfrozen, so the last {count} steps of "
             f"{variable(analysis, found.optimizer)} update nothing: no parameter that it holds requires grad",
-            f"Call requires_grad_(True) on {them} before the loss that trains {them}. If {them} must not learn any more, "
-            "stop calling step().",
+            f"Call requires_grad_(True) on {them} before the loss that trains {them} is computed; or remove the step() calls "
+            "after which nothing moves.",
             dedupe_locations(
                 [
                     *frozen_here(analysis, found.optimizer.held),
