@@ -27,6 +27,7 @@ from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.seen_gradients import gradients_of
+from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
@@ -111,7 +112,15 @@ class Analysis:
     def without_gradient(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
-        assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
+        assigned = {
+            write.tensor
+            for write in self.capture.grad_writes
+            if write.gradient >= 0
+            and (
+                write.tensor in self.received_gradient
+                or not surely_zero(self.capture, self.flow, write.gradient, write.at)
+            )
+        }
         unserved_here = unserved(self.capture) - self.in_graph_without_gradient
         missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
         missed -= self.reductions.brought
