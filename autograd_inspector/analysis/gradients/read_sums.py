@@ -34,11 +34,14 @@ class Reading(Struct, frozen=True):
 
 
 class ReadSum(Struct, frozen=True):
-    """``step`` uses a gradient that was combined from two readings; ``later`` contains ``earlier``."""
+    """``step`` uses a gradient that was combined from readings, of which ``later`` contains ``earlier``.
+
+    ``earlier`` is None where it contains what the step before had used.
+    """
 
     step: Step
     tensor: int
-    earlier: Reading
+    earlier: Reading | None
     later: Reading
 
 
@@ -63,8 +66,16 @@ def read_sums(analysis: Analysis) -> Iterator[ReadSum]:
 def _sum(analysis: Analysis, step: Step, parameter: ParameterStep, since: int) -> ReadSum | None:
     readings = list(_readings(analysis, parameter.tensor, since + 1, step.at))
     pairs = [pair for pair in pairwise(readings) if _adds(analysis, parameter.tensor, *pair)]
-    starts = _combined(analysis, parameter, since + 1, step.at) if pairs else []
+    old = [
+        first
+        for first in readings[:1]
+        if since >= 0 and len(readings) > 1 and _is_old(analysis, parameter, since, first)
+    ]
+    starts = _combined(analysis, parameter, since + 1, step.at) if pairs or old else []
     above = {op.index: op for op, _ in analysis.flow.upstream(starts)} if starts else {}
+    for first in old:
+        if first.taken.index in above:
+            return ReadSum(step, parameter.tensor, None, first)
     for earlier, later in pairs:
         if {earlier.taken.index, later.taken.index} <= above.keys() and not _taken_apart(
             analysis, above.values(), earlier.taken, later.taken
@@ -98,6 +109,15 @@ def _adds(analysis: Analysis, tensor: int, earlier: Reading, later: Reading) -> 
     return not clearings(analysis, (tensor,), start, end) and not zeroed_in_place(
         analysis, [earlier.read.gradient], start, end
     )
+
+
+def _is_old(analysis: Analysis, parameter: ParameterStep, since: int, first: Reading) -> bool:
+    """Whether the first backward after a step added to the gradient that this had used."""
+    tensor, start = parameter.tensor, first.run.start
+    if tensor not in analysis.timeline.stale(first.run) or clearings(analysis, (tensor,), since, start):
+        return False
+    writes = analysis.timeline.writes_of(tensor).within(since + 1, start)
+    return not writes and not any(True for _ in writes_into(analysis, first.read.gradient, since + 1, start))
 
 
 def _combined(analysis: Analysis, parameter: ParameterStep, start: int, end: int) -> list[tuple[int, int]]:

@@ -26,17 +26,17 @@ def sums_of_tasks(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, sums: list[ReadSum]) -> Problem:
     first = sums[0]
     names = names_of(analysis, dict.fromkeys(found.tensor for found in sums))
-    clearing = clearing_call(analysis, first.step, first.earlier.run.start)
+    clearing = clearing_call(analysis, first.step, first.later.run.start)
+    before = "the first loss" if first.earlier is not None else "the step before"
     return Problem(
         "warning",
-        f"the .grad of {summarize_names(names)} is read after each of several backward() calls, and nothing clears it in "
-        f"between: what is read the second time contains the gradients of the first loss, and step() uses "
-        f"a gradient combined from both",
+        f"the .grad of {summarize_names(names)} is read after each of several backward() calls, and nothing clears it "
+        f"before: what is read contains the gradients of {before} as well, and step() uses a gradient combined from it",
         f"Call `{clearing}` before the backward() of each loss, or ask for each loss's gradients with "
         "torch.autograd.grad(loss, parameters, retain_graph=True), which adds to no .grad.",
         dedupe_locations(
             [
-                *analysis.user_frames(first.later.run.site, "added to the gradients of the loss before here"),
+                *analysis.user_frames(first.later.run.site, f"added to the gradients of {before} here"),
                 *analysis.user_frames(first.later.read.site, f"{agree(names, 'its', 'their')} sum is read here"),
                 *analysis.user_frames(first.step.site, "step() uses the combination here"),
             ]
