@@ -78,7 +78,7 @@ def _sum(analysis: Analysis, step: Step, parameter: ParameterStep, since: int) -
             return ReadSum(step, parameter.tensor, None, first)
     for earlier, later in pairs:
         if {earlier.taken.index, later.taken.index} <= above.keys() and not _taken_apart(
-            analysis, above.values(), earlier.taken, later.taken
+            analysis, above.values(), earlier, later
         ):
             return ReadSum(step, parameter.tensor, earlier, later)
     return None
@@ -132,14 +132,24 @@ def _combined(analysis: Analysis, parameter: ParameterStep, start: int, end: int
     return starts + [(tensor, op.index) for op in copied[-1:] for tensor in op.inputs if tensor != parameter.gradient]
 
 
-def _taken_apart(analysis: Analysis, ops: Iterable[Op], earlier: Op, later: Op) -> bool:
+def _taken_apart(analysis: Analysis, ops: Iterable[Op], earlier: Reading, later: Reading) -> bool:
     """Whether the program subtracts the earlier reading from the later one itself."""
     for op in ops:
         if is_a(op.name, OpKind.SUBTRACTS) and len(op.inputs) == 2:
             sides = [_handed_on(analysis, tensor, op.index) for tensor in op.inputs]
-            if any(later.index in one and earlier.index in other for one, other in (sides, sides[::-1])):
-                return True
+            shown = [
+                _shows(analysis, tensor, later.read.gradient) and op.index == later.taken.index for tensor in op.inputs
+            ]
+            for late, early in ((0, 1), (1, 0)):
+                if (later.taken.index in sides[late] or shown[late]) and earlier.taken.index in sides[early]:
+                    return True
     return False
+
+
+def _shows(analysis: Analysis, tensor: int, gradient: int) -> bool:
+    """Whether it is that gradient, or a view of it."""
+    tensors = analysis.capture.tensors
+    return tensor == gradient or tensors[tensor].storage == tensors[gradient].storage >= 0
 
 
 def _handed_on(analysis: Analysis, tensor: int, before: int) -> set[int]:
