@@ -97,8 +97,8 @@ def _unread(analysis: Analysis, found: UnreadOption) -> Problem:
     known = [option for option in found.optimizer.groups[0] if option != found.option]
     return Problem(
         "info",
-        f"{found.option} in parameter {which} is no option of {kind}: step() does not read it",
-        f"If {kind} is meant to use it, give it one of its own names: {join_names(known, 6)}. If the program reads it itself, "
+        f"{kind} does not know {found.option}, which parameter {which} {agree(found.groups, 'has', 'have')}: step() does not read it",
+        f"If {kind} is meant to use it, give it a name that {kind} knows: {join_names(known, 6)}. If the program reads it itself, "
         "nothing needs to change.",
         dedupe_locations(analysis.user_frames(found.optimizer.site, "given to the optimizer here")),
         (found.option, kind),

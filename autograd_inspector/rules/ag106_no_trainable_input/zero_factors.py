@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.zero_factors import ZeroFactor, zero_factors
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
-from autograd_inspector.analysis.parameters.zero_factors import ZeroFactor, zero_factors
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names

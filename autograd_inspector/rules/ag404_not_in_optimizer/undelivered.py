@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
-from autograd_inspector.analysis.parameters.undelivered import Undelivered, undelivered
+from autograd_inspector.analysis.optimizers.undelivered import Undelivered, undelivered
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names

@@ -89,7 +89,7 @@ start = net[1].bias.detach().clone()
 net(torch.ones(3, 4)).mean().backward()
 optimizer.step()
 """,
-        by("If SGD is meant to use it, give it one of its own names", '"learning_rate"', '"lr"'),
+        by("If SGD is meant to use it, give it a name that SGD knows", '"learning_rate"', '"lr"'),
         symptom="torch.allclose(net[1].bias, start, atol=1e-3)",
     ),
     "copies are stepped and never copied back": case(
