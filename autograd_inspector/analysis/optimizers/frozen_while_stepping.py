@@ -27,7 +27,7 @@ def frozen_while_stepping(analysis: Analysis) -> Iterator[FrozenWhileStepping]:
     for optimizer in analysis.capture.placement.optimizers:
         steps = analysis.timeline.steps_of(optimizer.id).all
         idle = tuple(takewhile(_all_frozen, reversed(steps)))[::-1]
-        if len(idle) >= _FEWEST and _trained(analysis, optimizer, steps[: len(steps) - len(idle)]):
+        if len(idle) >= _FEWEST and _trained(analysis, optimizer, tuple(steps[: len(steps) - len(idle)])):
             yield FrozenWhileStepping(optimizer, idle)
 
 
