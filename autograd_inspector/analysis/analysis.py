@@ -118,7 +118,9 @@ class Analysis:
             if write.gradient >= 0
             and (
                 write.tensor in self.received_gradient
-                or not surely_zero(self.capture, self.flow, write.gradient, write.at)
+                # What was assigned as zeros may be added to until the step uses it.
+                or (at := next((s.op for s in self.timeline.steps.since(write.at) if write.tensor in s.held), -1)) < 0
+                or not surely_zero(self.capture, self.flow, write.gradient, at)
             )
         }
         unserved_here = unserved(self.capture) - self.in_graph_without_gradient

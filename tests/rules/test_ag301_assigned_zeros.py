@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import nn
 
@@ -38,3 +40,21 @@ def test_a_trunk_that_is_cut_off():
     """The detach() is pointed at, although each parameter has a gradient when the optimizer steps."""
     diagnosed(lambda: projected(cut), "AG101", "# cut", "trunk", severity="warning", where=cut)
     calm(lambda: projected(whole))
+
+
+def test_zeros_that_gradients_are_added_to():
+    """A step uses what was added up in them, which here another model's backward gave."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+        for _ in range(2):
+            for p in net.parameters():
+                p.grad = torch.zeros_like(p)
+            learner = copy.deepcopy(net)
+            learner(torch.randn(8, 4)).pow(2).mean().backward()
+            for p, q in zip(net.parameters(), learner.parameters(), strict=True):
+                p.grad.add_(q.grad)
+            optimizer.step()
+
+    calm(program)
