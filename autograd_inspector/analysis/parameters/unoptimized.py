@@ -81,9 +81,11 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
         if write.tensor in held and write.gradient >= 0:
             sources.add(write.gradient)
             # A ``.grad`` that was made once may be filled in each step.
-            # A number that was computed of all gradients, an angle or a norm, hands none of them on.
-            above = flow.upstream([(write.gradient, len(capture.ops))], lambda _, made: _is_array(capture, made))
-            sources.update(read for op, made in above if _is_array(capture, made) for read in op.inputs)
+            # A number that was computed of all gradients, an angle or a norm, hands none of them on to an array.
+            single = not _is_array(capture, write.tensor)
+            starts = [(write.gradient, len(capture.ops))]
+            above = list(flow.upstream(starts, lambda _, made, single=single: single or _is_array(capture, made)))
+            sources.update(read for op, made in above if single or _is_array(capture, made) for read in op.inputs)
     return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
 
 
