@@ -82,9 +82,8 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
             sources.add(write.gradient)
             # A ``.grad`` that was made once may be filled in each step.
             # A number that was computed of all gradients, an angle or a norm, hands none of them on to an array.
-            single = not _is_array(capture, write.tensor)
-            starts = [(write.gradient, len(capture.ops))]
-            above = list(flow.upstream(starts, lambda _, made, single=single: single or _is_array(capture, made)))
+            starts, single = [(write.gradient, len(capture.ops))], not _is_array(capture, write.tensor)
+            above = flow.upstream(starts) if single else flow.upstream(starts, lambda _, made: _is_array(capture, made))
             sources.update(read for op, made in above if single or _is_array(capture, made) for read in op.inputs)
     return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
 
