@@ -29,6 +29,7 @@ from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.seen_gradients import gradients_of
+from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
@@ -127,7 +128,17 @@ class Analysis:
     def without_gradient(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
-        assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
+        assigned = {
+            write.tensor
+            for write in self.capture.grad_writes
+            if write.gradient >= 0
+            and (
+                write.tensor in self.received_gradient
+                # What was assigned as zeros may be added to until the step uses it.
+                or (at := next((s.op for s in self.timeline.steps.since(write.at) if write.tensor in s.held), -1)) < 0
+                or not surely_zero(self.capture, self.flow, write.gradient, at)
+            )
+        }
         unserved_here = unserved(self.capture) - self.in_graph_without_gradient
         missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
         missed -= self.reductions.brought

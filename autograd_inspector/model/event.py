@@ -132,6 +132,11 @@ class Step(Struct, frozen=True, omit_defaults=True, dict=True):
         return self.rates[parameter.group] if 0 <= parameter.group < len(self.rates) else -1.0
 
     @cached_property
+    def held(self) -> frozenset[int]:
+        """The parameters that it met."""
+        return frozenset(p.tensor for p in self.parameters)
+
+    @cached_property
     def counted(self) -> frozenset[int]:
         """The groups of which the step moved some version counter: in these it moves one wherever it writes."""
         return frozenset(p.group for p in self.parameters if p.version_after > p.version_before)

@@ -77,6 +77,7 @@ class TorchError(Enum):
         r"recomputed values for the following tensors have different metadata|"
         r"(?:a different number of|trying to save more) tensors .*recomput"
     )
+    GRADIENT_REFUSED = r"attempting to assign a gradient (?:with|of) (dtype|size|device type)|assigned grad has data"
     DETACH_OF_VIEW = r"can't detach views in-?place"
 
 

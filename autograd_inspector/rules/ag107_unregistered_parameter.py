@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import BareTensorHeld, ParameterRegistered
 from autograd_inspector.model.remedy import Register, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -104,9 +105,7 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     them = agree(total, "it", "them")
     born = [place for t in tensors[:4] for place in _birthplace(analysis, t)]
     use = next((op for op in analysis.capture.ops if set(tensors) & set(op.inputs) and op.call >= 0), None)
-    inside = analysis.capture.calls[use.call] if use is not None else None
-    while inside is not None and inside.parent >= 0:
-        inside = analysis.capture.calls[inside.parent]
+    inside = _around(analysis, use, tensors) if use is not None else None
     owner = inside.type if inside is not None else "the module"
     return Problem(
         "warning",
@@ -118,6 +117,16 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
         tuple(names),
         cures=tuple(_registered(born)),
     )
+
+
+def _around(analysis: Analysis, use: Op, tensors: list[int]) -> ModuleCall:
+    """The module that should have them: whose forward called the module that has them, or else the outermost one."""
+    calls, roots = analysis.capture.calls, {analysis.capture.owners.get(tensor, -1) for tensor in tensors}
+    inside = calls[use.call]
+    owned = inside.root in roots
+    while inside.parent >= 0 and (not owned or inside.root in roots):
+        inside = calls[inside.parent]
+    return inside
 
 
 def _registered(born: list[Location]) -> Iterator[Remedies]:

@@ -18,6 +18,7 @@ from autograd_inspector.analysis.optimizers.idle_steps import (
     rounded_away,
 )
 from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.unread_options import UnreadOption, unread_options
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -68,6 +69,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _left_behind(analysis, behind)
     for stopped in no_longer_moved(analysis):
         yield _no_longer_moved(analysis, stopped)
+    for unread in unread_options(analysis):
+        yield _unread(analysis, unread)
 
 
 def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
@@ -105,6 +108,21 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         (kinds, new, "lr"),
         ops=(found.step.op,),
         cures=tuple(cure for made in found.made[-1:] for cure in made_again(analysis, made.site, following.site)),
+    )
+
+
+def _unread(analysis: Analysis, found: UnreadOption) -> Problem:
+    """A hint: the program may read an option of its own, a factor for its schedule."""
+    kind, groups = found.optimizer.type, join_names(map(str, found.groups))
+    which = f"{agree(found.groups, 'group', 'groups')} {groups}"
+    known = [option for option in found.optimizer.groups[0] if option != found.option]
+    return Problem(
+        "info",
+        f"{kind} does not know {found.option}, which parameter {which} {agree(found.groups, 'has', 'have')}: step() does not read it",
+        f"If {kind} is meant to use it, give it a name that {kind} knows: {join_names(known, 6)}. If the program reads it itself, "
+        "nothing needs to change.",
+        analysis.user_frames(found.optimizer.site, "given to the optimizer here"),
+        (found.option, kind),
     )
 
 

@@ -75,18 +75,6 @@ NO_ADVICE = {
     "rules/ag502_graph_leak/chained.py: Autograd records": "a message",
     "rules/unread.py: {} occurred": "a note of the report",
     "rules/ag60": "of several ranks: tests/distributed/test_programs.py runs them",
-    **dict.fromkeys(
-        (
-            "rules/ag108_custom_function/cut_within.py",
-            "rules/ag109_unwanted_gradient/moving_constants.py",
-            "rules/ag303_zero_gradient/cancelled.py",
-            "rules/ag303_zero_gradient/cast_to_real.py",
-            "rules/ag305_gradient_protocol/left_by_a_weights_loss.py",
-            "rules/ag406_frozen_in_optimizer/rule.py: Call `requires_grad_(False)`",
-            "rules/ag406_frozen_in_optimizer/unmatched_names.py",
-        ),
-        "advice that no edit can write: programs of tests/practice have each repair, and run with and without it",
-    ),
     "rules/ag705": "a figure, and what to look at: tests/rules/test_ag705_noisy_gradient.py",
     "advice/before_load/": "details of inspect_checkpoint(), whose fixes are code: tests/checkpoints runs them",
 }

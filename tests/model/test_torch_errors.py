@@ -163,6 +163,9 @@ RAISED = [
     (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.RMSprop)),
     (E_.SPARSE_GRADIENT, lambda: sparse_step(decayed)),
     (E_.DENSE_GRADIENT, lambda: sparse_step(torch.optim.SparseAdam, sparse=False)),
+    (E_.GRADIENT_REFUSED, lambda: setattr(w(2), "grad", torch.ones(2).double())),
+    (E_.GRADIENT_REFUSED, lambda: setattr(w(2), "grad", torch.ones(3))),
+    (E_.GRADIENT_REFUSED, lambda: setattr(w(2), "grad", torch.ones(2, device="meta"))),
     (E_.DETACH_OF_VIEW, (w(2) * 1)[:1].detach_),
 ]
 

@@ -137,3 +137,22 @@ def test_products_that_are_no_estimate():
         lambda: steps(gated, nn.Linear(4, 3), nn.Linear(4, 1)),
         lambda: steps(reparametrised, nn.Linear(4, 3), nn.Linear(4, 1)),
     )
+
+
+def test_a_penalty_on_the_probability_that_it_weighs():
+    """The KL penalty of a reward: the log-probability is in the factor that multiplies it; detached it is a number."""
+
+    def estimate(policy, *, detach):
+        logits = policy(X)
+        with torch.no_grad():
+            tokens = logits.softmax(-1).multinomial(1)
+        log_prob = logits.log_softmax(-1).gather(1, tokens).squeeze(1)
+        penalty = log_prob.detach() if detach else log_prob
+        reward = REWARD - 0.5 * (penalty + 1.0)
+        return -(reward * log_prob).mean()  # product
+
+    diagnosed(
+        lambda: steps(lambda policy: estimate(policy, detach=False), nn.Linear(4, 3)),
+        "AG109", "# product", "reward", severity="warning", where=estimate,
+    )  # fmt: skip
+    calm(lambda: steps(lambda policy: estimate(policy, detach=True), nn.Linear(4, 3)))

@@ -194,3 +194,46 @@ def before_it_is_registered():
 def test_writes_that_arrive(program):
     """To a parameter, to a scratch tensor that is used, through the assignment that a parametrization knows."""
     calm(program)
+
+
+def federated(keep, rounds=2):
+    """Clients train copies of the server's model, and what ``keep`` makes of their averages is the next state."""
+    server = nn.Linear(4, 2)
+    for _ in range(rounds):
+        states = []
+        for _ in range(2):
+            client = copy.deepcopy(server)
+            step(client, torch.optim.SGD(client.parameters(), lr=0.1))
+            states.append(client.state_dict())
+        keep(server, states)
+
+
+def put_into_a_dictionary(server, states):
+    average = server.state_dict()
+    for key in average:
+        average[key] = torch.stack([state[key] for state in states]).mean(0)  # Dropped.
+
+
+def test_an_average_that_never_reaches_the_model():
+    """An entry of a state_dict() is another tensor from then on; the model keeps its own."""
+    diagnosed(
+        lambda: federated(put_into_a_dictionary), "AG205", "# Dropped.", "mean", "load_state_dict()",
+        severity="warning", where=put_into_a_dictionary,
+    )  # fmt: skip
+
+
+def test_dictionaries_that_are_read_again():
+    """Loaded, or averaged on in the next round; what one round left may be used later."""
+
+    def shadowed():
+        net, optimizer = made()
+        shadow = {name: p.detach().clone() for name, p in net.named_parameters()}
+        for _ in range(3):
+            step(net, optimizer)
+            for name, p in net.named_parameters():
+                shadow[name] = 0.9 * shadow[name] + 0.1 * p.detach()
+
+    def averaged(server, states):
+        server.load_state_dict({key: torch.stack([state[key] for state in states]).mean(0) for key in states[0]})
+
+    calm(shadowed, lambda: federated(averaged), lambda: federated(put_into_a_dictionary, rounds=1))

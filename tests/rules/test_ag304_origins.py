@@ -142,3 +142,24 @@ def test_memory_that_is_not_set_yet():
         trained(optimizer, F.mse_loss(net(buffer), Y))
 
     calm(program)
+
+
+def test_the_op_that_hides_a_nan_is_named():
+    """`where` keeps missing targets out of the loss, and not out of the backward."""
+
+    def program():
+        net, optimizer = net_of()
+        target = X[:, :1].clone()
+        target[2] = float("nan")
+        error = (net(X) - target).pow(2)
+        trained(optimizer, torch.where(target.isnan(), 0.0, error).sum())
+
+    def before():
+        net, optimizer = net_of()
+        target = X[:, :1].clone()
+        target[2] = float("nan")
+        trained(optimizer, (net(X)[~target.isnan()] - target[~target.isnan()]).pow(2).sum())
+
+    finding = nan(program, 'target[2] = float("nan")', "net.weight")
+    assert line_of(program, "torch.where(") in {place.lineno for place in finding.locations}
+    calm(before)

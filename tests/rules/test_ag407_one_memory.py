@@ -228,3 +228,26 @@ def test_what_shows_the_memory_of_a_parameter():
             trained(optimizer, out.pow(2).mean())
 
     calm(parametrized, restored, averaged, stacked)
+
+
+def prompted(rows_of):
+    """A prompt that begins as rows of a frozen table, which goes on being read."""
+    table = nn.Embedding(10, 4)
+    table.requires_grad_(False)
+    prompts = nn.ParameterList([nn.Parameter(rows_of(table))])
+    optimizer = torch.optim.Adam(prompts.parameters(), lr=0.1)
+    for _ in range(3):
+        words = table(torch.arange(5))
+        trained(optimizer, (torch.cat([prompts[0], words]) - 1).pow(2).mean())
+
+
+def test_rows_of_a_frozen_table():
+    """The steps of the prompt move the words; a copy of the rows moves alone."""
+
+    def shared(table):
+        return table.weight[:2]
+
+    diagnosed(
+        lambda: prompted(shared), "AG407", "nn.Parameter(rows_of(table))", "weight", severity="warning", where=prompted
+    )
+    calm(lambda: prompted(lambda table: table.weight[:2].detach().clone()))

@@ -376,3 +376,33 @@ def test_one_of_two_optimizers_waits():
     report = inspected(program)
     assert not alarms(report), summary(report)
     assert [f.rule for f in report.findings if f.rule == "AG413"] == ["AG413"]
+
+
+def test_a_dropped_update_by_way_of_a_decomposition():
+    """What a decomposition returns, a tuple of a type of its own, is followed to the new value that nothing keeps."""
+
+    class Orthogonal(Plain):
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    u, _, v = torch.linalg.svd(p.grad, full_matrices=False)
+                    self.write(p, u @ v)
+
+        def write(self, p, update):
+            p = p - 0.1 * update  # dropped
+
+    class Written(Orthogonal):
+        def write(self, p, update):
+            p.sub_(0.1 * update)
+
+    def run(kind):
+        net = nn.Linear(4, 4, bias=False)
+        optimizer = kind(net.parameters())
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            optimizer.step()
+
+    diagnosed(lambda: run(Orthogonal), "AG413", "# dropped", "weight", severity="warning", where=Orthogonal.write)
+    calm(lambda: run(Written))

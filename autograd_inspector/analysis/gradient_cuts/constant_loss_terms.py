@@ -58,8 +58,23 @@ def constant_terms(
             *numbers_in(capture, flow, exports, numbers, run, meant),
         ):
             cuts_by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
-    # The latest is nearest to the loss: while it is there, nothing comes of taking away one behind it.
-    return tuple(sorted(map(_one, cuts_by_place.values()), key=lambda cut: -cut.ops[0].index))
+    # The latest is nearest to the loss: while it is there, nothing comes of taking away one behind it. One beside it
+    # that nobody wrote down, the graph that the slope of an input lacks, comes before a `detach()` that somebody did.
+    latest_first = sorted(map(_one, cuts_by_place.values()), key=lambda cut: -cut.ops[0].index)
+    slopes = [cut for cut in latest_first if cut.ops[0].name == "grad" and not _of_parameters(capture, cut.ops[0])]
+    lacking = {cut for cut in slopes if not _is_behind(flow, cut, latest_first)}
+    return tuple(sorted(latest_first, key=lambda cut: cut not in lacking))
+
+
+def _of_parameters(capture: Capture, op: Op) -> bool:
+    """Whether it asked for the gradients of parameters: as a weight, a Fisher information, they are numbers."""
+    return any(capture.tensors[tensor].kind == "parameter" for tensor in op.inputs)
+
+
+def _is_behind(flow: DataFlow, cut: GradientCut, others: Collection[GradientCut]) -> bool:
+    """Whether what a cut lets through goes into another one."""
+    rest = [(tensor, op.index) for other in others if other is not cut for op in other.ops for tensor in op.inputs]
+    return any(op.index == cut.ops[0].index for op, _ in flow.upstream(rest)) if rest else False
 
 
 def _reached(capture: Capture, harmful: Collection[GradientCut]) -> set[int]:

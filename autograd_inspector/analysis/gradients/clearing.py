@@ -18,6 +18,15 @@ def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) 
     return together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)
 
 
+def clearings_of_others(analysis: Analysis, tensors: Iterable[int], before: int) -> list[ZeroGradCalled]:
+    """The last calls before a moment, one a line, of the zero_grad() of optimizers that hold none of the parameters."""
+    timeline = analysis.timeline
+    holders = set(timeline.holders(tensors))
+    others = [number for number in range(len(analysis.capture.placement.optimizers)) if number not in holders]
+    last = (next(timeline.clearings_of(number).before(before + 1), None) for number in others)
+    return list({call.site: call for call in last if call is not None}.values())
+
+
 def renewed(analysis: Analysis, tensors: list[int], since: int, run: Backward) -> bool:
     """Whether the program cleared or replaced gradients between the last step and this backward."""
     if clearings(analysis, tensors, since, run.start):

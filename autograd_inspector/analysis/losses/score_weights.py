@@ -37,7 +37,7 @@ _MOST = 400
 class ScoreWeight(Struct, frozen=True):
     """``product`` multiplies the log-probability of what was drawn by ``weight``.
 
-    ``parameters`` compute the weight, not the probability, and a step uses the gradient that they get of it.
+    ``parameters`` compute the weight, and a step uses the gradient that they get of it.
     """
 
     product: Op
@@ -62,6 +62,8 @@ def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[Scor
         for score, weight in (op.inputs, op.inputs[::-1]) if line not in told else ():
             scoring = set(leaves.of(score, index))
             others = set(leaves.of(weight, index)) - scoring
+            if not others and _contains(analysis, weight, score, index):
+                others = scoring  # A penalty on the log-probability, as a part of the reward.
             if others and scoring and _is_score(analysis, score, index, scoring):
                 if stepped is None:
                     stepped = _stepped(analysis, sources)
@@ -69,6 +71,17 @@ def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[Scor
                 if used:
                     told.add(line)
                     yield ScoreWeight(op, weight, tuple(sorted(used)))
+
+
+def _contains(analysis: Analysis, weight: int, score: int, index: int) -> bool:
+    """Whether a factor was computed, with its graph, of the very log-probability that it multiplies, and of others."""
+    tensors = analysis.capture.tensors
+    way = analysis.flow.upstream(
+        [(weight, index)], lambda op, made: is_light(op.name) and tensors[made].requires_grad and not op.has(Trait.CUT)
+    )
+    return weight != score and any(
+        score in op.inputs and is_a(op.name, OpKind.SUBTRACTS | OpKind.ADDS) for op, _ in islice(way, _MOST)
+    )
 
 
 def _used(analysis: Analysis, stepped: dict[int, frozenset[int]], index: int) -> frozenset[int]:

@@ -66,6 +66,21 @@ class OneMemory:
             for steps, edits in zip(stepped, edited, strict=True)
         )
 
+    def moves_frozen_rows(self, pair: Shared) -> bool:
+        """Whether an optimizer steps a part of the memory of the other, which is frozen and read again afterwards.
+
+        Of a frozen parameter that has all of the memory that is its purpose: a copy of a policy that follows it.
+        """
+        tensors = self._capture.tensors
+        part, whole = sorted((pair.owner, pair.joined), key=lambda tensor: tensors[tensor].extent)
+        steps = self._stepped(part, pair.since)
+        if not steps or tensors[whole].requires_grad or tensors[part].extent == tensors[whole].extent:
+            return False
+        return any(
+            index > steps[0] and not self._capture.ops[index].has(_NO_EDIT)
+            for index in self._capture.readers.get(whole, ())
+        )
+
     def update_sites(self, pair: Shared) -> list[int]:
         """Where they are written: the first step or edit through each."""
         sites = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
@@ -80,9 +81,15 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
         if write.tensor in held and write.gradient >= 0:
             sources.add(write.gradient)
             # A ``.grad`` that was made once may be filled in each step.
-            for op, _ in flow.upstream([(write.gradient, len(capture.ops))]):
-                sources.update(op.inputs)
+            # A number that was computed of all gradients, an angle or a norm, hands none of them on to an array.
+            starts, single = [(write.gradient, len(capture.ops))], not _is_array(capture, write.tensor)
+            above = flow.upstream(starts) if single else flow.upstream(starts, lambda _, made: _is_array(capture, made))
+            sources.update(read for op, made in above if single or _is_array(capture, made) for read in op.inputs)
     return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
+
+
+def _is_array(capture: Capture, tensor: int) -> bool:
+    return math.prod(capture.tensors[tensor].shape) > 1
 
 
 def _unpaired(capture: Capture) -> Unoptimized | None:

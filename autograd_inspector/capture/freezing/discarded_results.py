@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from types import CodeType
 
 from autograd_inspector.capture.lines.bytecode import instructions
@@ -27,6 +26,10 @@ _METHODS = ("Tensor.", "_handle_torch_function")
 """Methods of tensors that torch has written in Python begin so: `1 - p`."""
 _ALIASING = "detach"
 """Returns an alias, in the parameter's own memory. One that is given a name may have been meant to be looked at."""
+_ENTRY = "STORE_SUBSCR"
+_PUSHED = 5
+_STACKING = frozenset({"stack", "cat", "concat", "concatenate"})
+"""Puts the values of several parameters side by side, for an average."""
 _VARIABLES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
 
@@ -34,7 +37,7 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     """One event for each place all of whose results are gone unread.
 
     What a statement drops is gone at once. What it gives a name may have been meant for later: not where the next
-    parameter's value took that name.
+    parameter's value took that name. Nor, in a dictionary, where that of the next round did.
     """
     results = _results(recording)
     unread = set(results)
@@ -48,7 +51,8 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     for site, members in by_site.items():
         last = results[members[-1]][0]
         several = len(members) > 1 and recording.ops[last][OP_NAME] != _ALIASING
-        if gone.issuperset(members) and _is_dropped(recording, takers, site, several=several):
+        again = several and _in_rounds(recording, [results[member][0] for member in members])
+        if gone.issuperset(members) and _is_dropped(recording, takers, site, several=several, again=again):
             tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
             yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors))
 
@@ -64,6 +68,7 @@ def _results(recording: Recording) -> dict[int, tuple[int, tuple[int, ...]]]:
     """Result -> its op, and the parameters whose values went into it, of the same shape, outside of any module."""
     registry, memory = recording.registry, memory_of_parameters(recording)
     results: dict[int, tuple[int, tuple[int, ...]]] = {}
+    stacked: dict[int, tuple[int, ...]] = {}
     for index, op in recording.ops.items() if memory else ():
         if op[OP_CALL] < 0 and _computes(op):
             (output,) = op[OP_OUTPUTS]
@@ -75,15 +80,33 @@ def _results(recording: Recording) -> dict[int, tuple[int, tuple[int, ...]]]:
                 if op[OP_NAME] == _ALIASING:
                     results[output] = index, (memory[entry.storage],)
                 continue
-            of: dict[int, None] = {}
-            for tensor in op[OP_INPUTS]:
-                known = registry.entries.get(tensor)
-                if known is not None and registry.facts[tensor][0] == shape:
-                    of |= dict.fromkeys(results[tensor][1] if tensor in results else ())
-                    of |= dict.fromkeys([memory[known.storage]] if known.storage in memory else ())
-            if of:
+            of = _origins(recording, op, shape, memory, results, stacked)
+            if of and op[OP_NAME] in _STACKING:
+                stacked[output] = tuple(of)
+            elif of:
                 results[output] = index, tuple(of)
     return results
+
+
+def _origins(
+    recording: Recording,
+    op: RawOp,
+    shape: tuple[int, ...],
+    memory: dict[int, int],
+    results: dict[int, tuple[int, tuple[int, ...]]],
+    stacked: dict[int, tuple[int, ...]],
+) -> dict[int, None]:
+    """The parameters of a shape whose values an op read, itself or by an earlier result."""
+    registry = recording.registry
+    of: dict[int, None] = {}
+    for tensor in op[OP_INPUTS]:
+        known = registry.entries.get(tensor)
+        if known is not None and tensor in stacked:
+            of |= dict.fromkeys(each for each in stacked[tensor] if registry.facts[each][0] == shape)
+        elif known is not None and (registry.facts[tensor][0] == shape or op[OP_NAME] in _STACKING):
+            of |= dict.fromkeys(results[tensor][1] if tensor in results else ())
+            of |= dict.fromkeys([memory[known.storage]] if known.storage in memory else ())
+    return of
 
 
 def _computes(op: RawOp) -> bool:
@@ -97,14 +120,19 @@ def _is_gone(recording: Recording, result: int) -> bool:
     return entry is not None and entry() is None and result not in recording.registry.looked_at
 
 
-def _is_dropped(recording: Recording, takers: _Takers, site: int, *, several: bool) -> bool:
-    """Whether the program's statement keeps no result: it drops it, or one variable is given several in turn."""
+def _in_rounds(recording: Recording, made: list[int]) -> bool:
+    """Whether an optimizer stepped between the first and the last of some ops."""
+    return any(made[0] < step.at < made[-1] for step in recording.steps)
+
+
+def _is_dropped(recording: Recording, takers: _Takers, site: int, *, several: bool, again: bool) -> bool:
+    """Whether the program's statement keeps no result: it drops it, or gives one name, or one key, several in turn."""
     chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
     through = recording.stacks.through.get(site, "")
     if not chain or chain[0][2] or (through and not through.startswith(_METHODS)):
         return False  # The business of a library, or of a function of torch's: it may put the result where it belongs.
     taking = takers.of(chain[0][0], chain[0][1])
-    return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES))
+    return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES)) or (again and taking == _ENTRY)
 
 
 class _Takers:
@@ -118,5 +146,16 @@ class _Takers:
         takers = self._known.get(code)
         if takers is None:
             those = [each for each in instructions(code) if each.opname != "CACHE"]
-            takers = self._known[code] = {one.offset: after.opname for one, after in pairwise(those)}
+            takers = self._known[code] = {
+                one.offset: _taker([each.opname for each in those[at : at + _PUSHED]])
+                for at, one in enumerate(those, start=1)
+            }
         return takers.get(lasti, "")
+
+
+def _taker(following: list[str]) -> str:
+    """The instruction that takes a value: to store it in a container, that and the key are pushed on top of it."""
+    storing = following.index(_ENTRY) if _ENTRY in following else 0
+    if all(opname.startswith("LOAD_") for opname in following[:storing]):
+        return following[storing] if following else ""
+    return following[0]

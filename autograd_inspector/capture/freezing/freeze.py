@@ -9,6 +9,7 @@ import torch
 
 from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
+from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
@@ -55,6 +56,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *state_statements(recording),
         *discarded_results(recording),
         *lost_writes(recording),
+        *idle_statements(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}

@@ -11,6 +11,7 @@ from autograd_inspector.model.program_events.functions import (
     RandomStateDropped,
     RandomUnderVmap,
     StartRefused,
+    StatementIdle,
 )
 from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
@@ -124,6 +125,7 @@ __all__ = [
     "StateRemoved",
     "StateStatement",
     "StateSwapped",
+    "StatementIdle",
     "SteppedAccumulating",
     "StoodStill",
     "SyncSwitchedOff",
@@ -156,6 +158,7 @@ Event = (
     | RandomUnderVmap
     | RandomStateDropped
     | StartRefused
+    | StatementIdle
     | IndependentResult
     | GradientModified
     | TensorHeld

@@ -69,3 +69,18 @@ class IndependentResult(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The transform."""
         return "torch.func.grad"
+
+
+class StatementIdle(ProgramEvent, frozen=True):
+    """A statement names ``opt.zero_grad`` and does not call it, or makes a ``torch.no_grad()`` and does not enter it.
+
+    Read off the program's functions. ``called``: it is a call, of a context that nothing enters.
+    """
+
+    name: str
+    called: bool
+
+    @property
+    def api(self) -> str:
+        """The name."""
+        return f"{self.name}()" if self.called else self.name

@@ -27,6 +27,7 @@ from autograd_inspector.rules.ag106_no_trainable_input.optimizer_without_trainab
     idle_optimizers,
     why_frozen,
 )
+from autograd_inspector.rules.ag106_no_trainable_input.zero_factors import frozen_at_zero
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -70,6 +71,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _idle_checkpoints(analysis)
     yield from _never_computed(analysis)
     yield from idle_optimizers(analysis)
+    yield from frozen_at_zero(analysis)
 
 
 def _is_checkpoint(analysis: Analysis, cut: GradientCut) -> bool:

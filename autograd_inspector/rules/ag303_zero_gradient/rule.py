@@ -53,12 +53,17 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     casts = list(cast_to_real(analysis))
     yield from casts
     told = {name for cast in casts for name in cast.subjects}
-    for op, leaves in places.values():
+    for op, leaves in sorted(places.values(), key=lambda place: not _explained(analysis, place[0], ranges)):
         if told.issuperset(names_of(analysis, leaves)):
             continue  # What is zero further back is a consequence.
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
     yield from cancelled(analysis)
+
+
+def _explained(analysis: Analysis, op: Op, ranges: dict[int, Range]) -> bool:
+    """Whether it is known why: what only multiplies by a zero that came from elsewhere is told after that."""
+    return is_a(op.name, OpKind.PIECEWISE_CONSTANT) or bool(reason(analysis, op, ranges)[0])
 
 
 def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int, Range]]:

@@ -6,7 +6,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.op import Trait
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import ValueFault
 
 
@@ -34,6 +34,20 @@ def masked(analysis: Analysis, run: Backward) -> ValueFault | None:
     above = ops_above(analysis, run)
     faults = (f for f in analysis.capture.value_faults if f.op in above and any(r.nan for r in f.outputs))
     return next((f for f in faults if not is_a(analysis.capture.ops[f.op].name, OpKind.LEAVES_UNSET)), None)
+
+
+def hiding(analysis: Analysis, run: Backward) -> list[Op]:
+    """The ops above a finite loss, in program order, that were given a NaN or Inf, with its graph, and returned none."""
+    capture = analysis.capture
+    bad = frozenset(capture.bad_tensors)
+    ops = [capture.ops[index] for index in sorted(ops_above(analysis, run))]
+    return [
+        op
+        for op in ops
+        if op.last_seq > op.first_seq
+        and any(t in bad and capture.tensors[t].requires_grad for t in op.inputs)
+        and bad.isdisjoint(op.outputs)
+    ]
 
 
 def forward_fault_in(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:

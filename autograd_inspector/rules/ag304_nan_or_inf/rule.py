@@ -18,6 +18,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, explained_by_size, overflow_cure
 from autograd_inspector.rules.ag304_nan_or_inf.origins import (
     forward_fault_in,
+    hiding,
     holds_bad,
     is_meant,
     masked,
@@ -70,9 +71,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             spoilt = [v.tensor for v in capture.leaf_values if v.backward == run.index and v.nonfinite]
             names = tuple(names_of(analysis, sorted(set(spoilt))))
             gets = f"{summarize_names(names)} {agree(names, 'gets', 'get')} NaN"
-            yield _produced(
-                analysis, behind_mask, run, f"; the loss is finite, but backward goes through it: {gets}", names
-            )
+            end = f"; the loss is finite, but backward goes through it: {gets}"
+            masks = [op for op in hiding(analysis, run) if op.index != behind_mask.op][-1:]
+            hidden = tuple(p for op in masks for p in analysis.user_frames(op.site, "hidden from the loss alone here"))
+            yield _produced(analysis, behind_mask, run, end, names, hidden)
             return
         nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
         if nodes and not _skipped(analysis, run):
@@ -124,7 +126,12 @@ def _swallowed(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _produced(
-    analysis: Analysis, fault: ValueFault, run: Backward, end: str = "", spoilt: tuple[str, ...] = ()
+    analysis: Analysis,
+    fault: ValueFault,
+    run: Backward,
+    end: str = "",
+    spoilt: tuple[str, ...] = (),
+    hidden: tuple[Location, ...] = (),
 ) -> Problem:
     what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
     names = join_names(name_of(analysis, r.tensor) for r in fault.outputs)
@@ -168,6 +175,7 @@ def _produced(
             *analysis.user_frames(op.site, f"first {what} here"),
             *(size.places if size is not None else ()),
             *(() if sound else _infinity_set(analysis, op)),
+            *hidden,
             *ends,
         ),
         (*spoilt, names, op.name),

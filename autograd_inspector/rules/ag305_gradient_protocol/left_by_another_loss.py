@@ -18,17 +18,22 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
 
 class Left(Struct, frozen=True):
-    """``foreign`` was for ``other``, a step of another optimizer; ``step`` uses its gradients with those of ``own``."""
+    """``foreign`` was for ``other``, a step of another optimizer; ``step`` uses its gradients with those of ``own``.
+
+    ``entered``: where the parameters' result went into the network of ``other``, which ``own`` only runs through.
+    """
 
     step: Step
     foreign: Contribution
     other: Step
     own: Contribution
+    entered: Op | None = None
 
 
 def left_by_another_loss(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
@@ -64,9 +69,11 @@ def _left(
             and theirs.isdisjoint(held)
             and theirs.isdisjoint(own.run.reached)
             and _used(sources, other, foreign.run, theirs)
-            and _runs_through(analysis, foreign.run, held, theirs)
         ):
-            return Left(step, foreign, other, own)
+            if _runs_through(analysis, foreign.run, held, theirs):
+                return Left(step, foreign, other, own)
+            if _runs_through(analysis, own.run, theirs, held):
+                return Left(step, foreign, other, own, _entered(analysis, foreign.run, theirs, held))
     return None
 
 
@@ -82,17 +89,28 @@ def _used(sources: GradientSources, other: Step, run: Backward, tensors: set[int
 def _runs_through(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> bool:
     """Whether an op of the run's graph computed with one of the first parameters and with what came from the others.
 
-    The other way round it would be a network of both, an encoder say, and the other parameters those of its head.
+    The other way round it would be a network of both, an encoder say, and the other parameters those of its head: but
+    for a network that is frozen where the encoder has a loss of its own, a discriminator.
     """
+    return _entered(analysis, run, held, theirs) is not None
+
+
+def _entered(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> Op | None:
+    """The first op that computed with one of the first parameters and with what came from the others."""
     ops = analysis.capture.ops
-    for node in analysis.nodes_of(run):
-        if (
-            node.op >= 0
-            and not held.isdisjoint(ops[node.op].inputs)
-            and not theirs.isdisjoint(analysis.leaves_below(node))
-        ):
-            return True
-    return False
+    entering = (
+        ops[node.op]
+        for node in analysis.nodes_of(run)
+        if node.op >= 0
+        and not held.isdisjoint(ops[node.op].inputs)
+        and not theirs.isdisjoint(analysis.leaves_below(node))
+    )
+    return min(entering, key=lambda op: op.index, default=None)
+
+
+def _detached(left: Left) -> str:
+    """What else can be done where the one loss does not need the graph of the other network, and how the rest begins."""
+    return "detach() what goes into the network of the first loss, or c" if left.entered is not None else "C"
 
 
 def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
@@ -103,9 +121,10 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         "warning",
         f"the loss that {other}.step() was for has left gradients in {summarize_names(names)} as well; nothing cleared "
         f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
-        f"Call `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
+        f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
         f"{agree(names, 'its', 'their')} own loss.",
         analysis.places(
+            (left.entered, "runs on with its graph here"),
             (left.own.run, "added to the gradients of another loss here"),
             (left.foreign.run, "gradients of the other loss left here"),
             (left.step, "step() uses the sum here"),

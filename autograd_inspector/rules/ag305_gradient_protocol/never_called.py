@@ -6,6 +6,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import backward_called, backward_in_closure
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
+from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.analysis.losses_without_backward import losses, read_out, waiting
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
@@ -55,11 +56,16 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         why = f"backward() was never called on what {summarize_names(names)} {agree(names, 'was', 'were')} used for"
         if loss is not None and not analysis.received_gradient.isdisjoint(p.tensor for p in step.parameters):
             why = f"the gradients of another loss are cleared, and backward() is not called on this step's own {_called(analysis, loss)}"
+    uncalled = idle_here(analysis, (step.site,), "backward")
     return Problem(
         "warning",
         f"{why}: {summarize_names(names)} {agree(names, 'has', 'have')} no gradient and {agree(names, 'does', 'do')} not move",
         fix,
-        analysis.places((step, "step() without gradients"), (loss, "no backward() from this loss")),
+        analysis.places(
+            *((each, "backward is not called here") for each in uncalled),
+            (step, "step() without gradients"),
+            (loss, "no backward() from this loss"),
+        ),
         tuple(names),
         ops=(step.op,),
         cures=tuple(

@@ -16,8 +16,9 @@ from autograd_inspector.advice.remedies.protocol import (
 )
 from autograd_inspector.advice.scaled_gradients import scaled_gradients
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.clearing import cleared_before, renewed
+from autograd_inspector.analysis.gradients.clearing import cleared_before, clearings_of_others, renewed
 from autograd_inspector.analysis.gradients.sources import GradientSources
+from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -37,6 +38,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
+from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
 
@@ -82,6 +84,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from left_by_others(analysis, sources)
     yield from left_by_another_loss(analysis, sources)
     yield from left_by_a_weights_loss(analysis, sources)
+    yield from sums_of_tasks(analysis)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
     yield from too_late(analysis)
@@ -200,11 +203,20 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         if first
         else "still had the .grad of the step before, and nothing cleared it: gradients add up from step to step"
     )
+    uncalled = [] if first else idle_here(analysis, (run.site, step.site), "zero_grad")
+    others = [] if first else clearings_of_others(analysis, stale, run.start)
     return Problem(
         "warning",
         f"{summarize_names(names)} {why}",
-        _clearing_fix(analysis, step, run),
-        analysis.places((run, "added to old gradients here"), (step, "step() uses the sum here")),
+        "Write the parentheses: `zero_grad()`. Without them the method is named, not called."
+        if uncalled
+        else _clearing_fix(analysis, step, run),
+        analysis.places(
+            *((each, "zero_grad is not called here") for each in uncalled),
+            (run, "added to old gradients here"),
+            (step, "step() uses the sum here"),
+            *((each, "clears other parameters only") for each in others),
+        ),
         tuple(names),
         ops=(step.op,),
         cures=tuple(_clearing(analysis, step, run)),

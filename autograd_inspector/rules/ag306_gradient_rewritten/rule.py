@@ -25,6 +25,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
 from autograd_inspector.rules.ag306_gradient_rewritten.kept_in_state import kept_in_state
 from autograd_inspector.rules.ag306_gradient_rewritten.late_variables import with_the_last_value
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
+from autograd_inspector.rules.ag306_gradient_rewritten.refused import refused
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -53,6 +54,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.Tensor.register_hook ("the hook should not modify its argument"); torch.Tensor.grad.
     """
+    yield from refused(analysis)
     yield from _aliased(analysis)
     yield from _replaced(analysis)
     yield from overwritten(analysis)

@@ -9,15 +9,17 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added, remade
 from autograd_inspector.advice.remedies.optimizers import added_to, given_instead
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
+from autograd_inspector.rules.ag404_not_in_optimizer.undelivered import copies_alone_move
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -46,6 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.optim.Optimizer.add_param_group.
     """
     yield from given_nothing(analysis)
+    yield from copies_alone_move(analysis)
     loose = analysis.unoptimized
     if loose is None or were_replaced(analysis, loose) or set(loose.parameters) <= analysis.unregistered:
         return
@@ -64,12 +67,17 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     empty = [i for i, group in enumerate(optimizer.parameters) if not group] if early else []
     foreign = not set(analysis.optimized_trainable) & analysis.received_gradient
     of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
+    not_entered = list(_not_entered(analysis, loose))
     yield Problem(
         "info" if _given_inputs(analysis, optimizer) or _passed_through(analysis, loose) else "warning",
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} not in any "
         f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
-        _instead(analysis, optimizer, loose) if in_vain else _added(analysis, optimizer, loose, empty),
-        dedupe_locations([*unfrozen, *(born if not early else ()), *made, *born])
+        _ENTER
+        if not_entered
+        else _instead(analysis, optimizer, loose)
+        if in_vain
+        else _added(analysis, optimizer, loose, empty),
+        dedupe_locations([*not_entered, *unfrozen, *(born if not early else ()), *made, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
         cures=tuple(
@@ -78,6 +86,16 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             else added_to(analysis, optimizer, [*unfrozen, *born], loose.parameters)
         ),
     )
+
+
+def _not_entered(analysis: Analysis, loose: Unoptimized) -> Iterator[Location]:
+    """Where a `torch.no_grad()` stands that was to keep gradients away from the parameters, and that nothing entered."""
+    ops = analysis.capture.ops
+    sites = dict.fromkeys(
+        ops[at].site for tensor in loose.parameters for at in analysis.capture.readers.get(tensor, ())
+    )
+    for event in idle_here(analysis, sites, "no_grad", "inference_mode"):
+        yield from analysis.user_frames(event.site, f"{event.name}() switches nothing off here: write `with`")
 
 
 def _instead(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized) -> str:
@@ -96,6 +114,7 @@ def _added(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized, e
     )
 
 
+_ENTER = "Write `with torch.no_grad():` around what must not be trained: a context that is made and not entered does nothing."
 _OTHERS = " (it holds other parameters, which have no gradient when it steps)"
 _WALKED = "parameters() is a generator and can be iterated only once: keep a list, or call it again. "
 

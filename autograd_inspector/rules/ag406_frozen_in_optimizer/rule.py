@@ -13,6 +13,7 @@ from autograd_inspector.model.program_events import PlainAttributeSet, ResultDis
 from autograd_inspector.model.remedy import Freeze, Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
+from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_good import frozen_for_good
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
 from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
@@ -49,6 +50,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _unfrozen_again(analysis)
     yield from _never_frozen(analysis)
     yield from nothing_frozen(analysis)
+    yield from frozen_for_good(analysis)
     compared = list(compared_only(analysis))
     yield from compared
     groups = list(frozen_groups(analysis, {name for finding in compared for name in finding.subjects}))

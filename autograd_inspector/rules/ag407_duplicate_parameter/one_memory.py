@@ -21,7 +21,7 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
     memory = OneMemory(analysis.capture)
     by_line: dict[object, list[Shared]] = {}
     for pair in memory.pairs():
-        if memory.written_by_both(pair):
+        if memory.written_by_both(pair) or memory.moves_frozen_rows(pair):
             site = _site(analysis, pair)
             by_line.setdefault(line_of(analysis, site) if site >= 0 else None, []).append(pair)
     for pairs in by_line.values():

@@ -118,10 +118,10 @@ class StepWatch:
                 self._made[number] = parameter, self._recording.stacks.here(0)
 
     def _numbers(self, values: Iterable[Any]) -> tuple[int, ...]:
-        """The tensors among some values, and in the lists among them."""
+        """The tensors among some values, and in lists among them; a decomposition has a tuple of its own type."""
         numbers: list[int] = []
         for value in values:
-            if type(value) in {list, tuple}:
+            if issubclass(type(value), (list, tuple)):
                 numbers += self._numbers(value)
             elif issubclass(type(value), Tensor):
                 numbers.append(self._recording.registry.enter(value, -1, len(self._recording.ops)).tensor)

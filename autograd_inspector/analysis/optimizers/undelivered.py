@@ -1,0 +1,77 @@
+"""Copies of a model's parameters that an optimizer steps with the model's gradients, and that never go back to it.
+
+Master weights in float32, or the server's weights of a federation: the model goes on computing with what it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.parameters.unoptimized import memory_of
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.op import Trait
+
+_FEWEST = 2
+"""A single step may be the last thing that the capture saw before the weights went back."""
+
+
+class Undelivered(Struct, frozen=True):
+    """``parameters`` give their gradients to ``copies``, which ``steps`` update, and are not written afterwards."""
+
+    parameters: tuple[int, ...]
+    copies: tuple[int, ...]
+    steps: tuple[Step, ...]
+
+
+def undelivered(analysis: Analysis) -> Iterator[Undelivered]:
+    """One for each optimizer. All of its copies must stay where they are: some layers are frozen on purpose."""
+    given = _given(analysis)
+    if not given:
+        return
+    for optimizer in analysis.capture.placement.optimizers:
+        pairs = {copy: given[copy] for copy in optimizer.held if copy in given}
+        steps = tuple(
+            step
+            for step in analysis.timeline.steps_of(optimizer.id).all
+            if any(p.tensor in pairs and p.gradient >= 0 for p in step.parameters) and not step.error
+        )
+        parameters = tuple(dict.fromkeys(tensor for of in pairs.values() for tensor in of))
+        if len(steps) >= _FEWEST and parameters and not any(_served(analysis, t, steps[0]) for t in parameters):
+            yield Undelivered(parameters, tuple(pairs), steps)
+
+
+def _given(analysis: Analysis) -> dict[int, tuple[int, ...]]:
+    """Parameter that no model has and an optimizer steps -> parameters of models whose gradients it was assigned."""
+    capture = analysis.capture
+    memory = memory_of(capture, capture.optimized)
+    read = {
+        each.gradient: each.tensor
+        for each in capture.grad_reads
+        if each.gradient >= 0
+        and each.tensor in capture.owners
+        and each.tensor not in capture.optimized
+        and capture.tensors[each.tensor].storage not in memory
+    }
+    given: dict[int, dict[int, None]] = {}
+    for write in capture.grad_writes if read else ():
+        if write.gradient >= 0 and write.tensor in capture.optimized and write.tensor not in capture.owners:
+            made = analysis.flow.birth(write.gradient)
+            sources = (write.gradient, *(made.inputs if made is not None else ()))
+            for source in sources:
+                if source in read:
+                    given.setdefault(write.tensor, {})[read[source]] = None
+    return {copy: tuple(of) for copy, of in given.items()}
+
+
+def _served(analysis: Analysis, tensor: int, first: Step) -> bool:
+    """Whether something wrote a parameter after the first step, or nothing computed with it any more."""
+    capture = analysis.capture
+    storage, end = capture.tensors[tensor].storage, len(capture.ops)
+    written = any(not op.has(Trait.BACKWARD) for op, _ in analysis.writes_to(storage, tensor, first.at + 1, end))
+    used = any(
+        at > first.at and capture.ops[at].last_seq > capture.ops[at].first_seq for at in capture.readers.get(tensor, ())
+    )
+    return written or not used

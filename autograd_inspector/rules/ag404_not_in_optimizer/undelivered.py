@@ -1,0 +1,40 @@
+"""AG404 where an optimizer steps copies of a model's parameters, and the model never gets their new values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.undelivered import Undelivered, undelivered
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def copies_alone_move(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each optimizer of copies."""
+    for found in undelivered(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: Undelivered) -> Problem:
+    names = names_of(analysis, found.parameters)
+    last = found.steps[-1]
+    optimizer = analysis.capture.placement.optimizers[last.optimizer]
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} in no optimizer and never {agree(names, 'changes', 'change')}: "
+        f"{variable(analysis, optimizer)}.step() updates copies that are given {agree(names, 'its', 'their')} gradients, and "
+        "nothing copies the new values back",
+        "Copy the new values into the model after each step, under torch.no_grad(): `p.copy_(copy)`.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(last.site, "only the copies are updated here"),
+                *analysis.user_frames(optimizer.site, "optimizer of the copies created here"),
+            ]
+        ),
+        tuple(names),
+        ops=(last.op,),
+    )

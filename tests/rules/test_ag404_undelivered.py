@@ -1,0 +1,57 @@
+"""AG404: copies of a model's parameters are stepped, and the model never gets their values."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+
+def run(back, *, steps=3):
+    """Master weights in float64 of a model in float32."""
+    model = nn.Linear(4, 2)
+    master = [p.detach().double().requires_grad_() for p in model.parameters()]
+    optimizer = torch.optim.SGD(master, lr=0.1)
+    for _ in range(steps):
+        loss = model(torch.randn(8, 4)).pow(2).mean()
+        model.zero_grad()
+        loss.backward()
+        for m, p in zip(master, model.parameters(), strict=True):
+            m.grad = p.grad.double()
+        optimizer.step()
+        back(master, model)
+
+
+def copied(master, model):
+    with torch.no_grad():
+        for m, p in zip(master, model.parameters(), strict=True):
+            p.copy_(m)
+
+
+def assigned(master, model):
+    for m, p in zip(master, model.parameters(), strict=True):
+        p.data = m.data.float()
+
+
+def loaded(master, model):
+    model.load_state_dict({"weight": master[0], "bias": master[1]})
+
+
+def test_nothing_copies_the_weights_back():
+    """The step that moves the copies alone is pointed at."""
+    diagnosed(
+        lambda: run(lambda master, model: None),
+        "AG404",
+        "optimizer.step()",
+        "model.weight",
+        severity="warning",
+        where=run,
+    )
+
+
+def test_weights_that_go_back_are_silent():
+    """Copied, assigned or loaded after each step; or after the only one, outside of what was seen."""
+    once = lambda: run(lambda master, model: None, steps=1)  # noqa: E731 - as those beside it
+    calm(lambda: run(copied), lambda: run(assigned), lambda: run(loaded), once)

@@ -1,0 +1,94 @@
+"""AG406: an optimizer steps on after all that it holds was frozen; an adapter that was frozen at zero (AG106)."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .programs import alarms, diagnosed, inspected, line_of
+from .twins import calm
+
+
+def adversaries(*, thaw):
+    """Three rounds; the discriminator is frozen for the generator's turn."""
+    generator, discriminator = nn.Linear(2, 3), nn.Linear(3, 1)
+    opt_g, opt_d = (torch.optim.SGD(net.parameters(), 0.1) for net in (generator, discriminator))
+    for _ in range(3):
+        if thaw:
+            discriminator.requires_grad_(True)
+        fake = generator(torch.randn(8, 2))
+        d_loss = F.softplus(discriminator(fake.detach())).mean() + F.softplus(-discriminator(torch.randn(8, 3))).mean()
+        opt_d.zero_grad()
+        if d_loss.requires_grad:
+            d_loss.backward()
+        opt_d.step()
+        discriminator.requires_grad_(False)
+        opt_g.zero_grad()
+        F.softplus(-discriminator(fake)).mean().backward()
+        opt_g.step()
+
+
+def test_a_discriminator_that_stays_frozen():
+    """Where it was frozen is pointed at."""
+    diagnosed(
+        lambda: adversaries(thaw=False),
+        "AG406",
+        "discriminator.requires_grad_(False)",
+        "weight",
+        "opt_d",
+        severity="warning",
+        where=adversaries,
+    )
+
+
+def test_thawed_again_or_partly_frozen():
+    """Unfrozen for its own turn; layers frozen one after the other while the same optimizer trains the rest."""
+
+    def gradual():
+        net = nn.Sequential(nn.Linear(2, 4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        for step in range(4):
+            if step == 1:
+                net[0].requires_grad_(False)
+            optimizer.zero_grad()
+            net(torch.randn(8, 2)).pow(2).mean().backward()
+            optimizer.step()
+
+    calm(lambda: adversaries(thaw=True), gradual)
+
+
+class Adapted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base = nn.Linear(4, 4)
+        self.down = nn.Parameter(torch.randn(2, 4))
+        self.up = nn.Parameter(torch.zeros(4, 2))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.down.T @ self.up.T
+
+
+def tuned(words):
+    """Only parameters whose names contain one of the words learn."""
+    net = nn.Sequential(Adapted(), nn.Linear(4, 1))
+    for name, p in net.named_parameters():
+        p.requires_grad = any(word in name for word in words)
+    optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], 0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        net(torch.randn(8, 4)).pow(2).mean().backward()
+        optimizer.step()
+
+
+def test_an_adapter_that_is_frozen_at_zero_is_a_hint():
+    """What is multiplied by zeros for good adds nothing; one that learns, or a frozen bias of zeros, is not named."""
+    report = inspected(lambda: tuned(("lora_", "1.")))
+    (hint,) = [finding for finding in report.findings if finding.rule == "AG106"]
+    assert hint.severity == "info"
+    assert not alarms(report)
+    assert "0.up" in hint.message
+    assert "0.down" not in hint.message
+    assert hint.locations[0].lineno == line_of(tuned, "p.requires_grad =")
+    report = inspected(lambda: tuned(("up", "down", "1.")))
+    assert not [finding for finding in report.findings if finding.rule == "AG106"]
