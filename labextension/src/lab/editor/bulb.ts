@@ -1,7 +1,7 @@
 /** The light bulb beside a line whose finding has a fix: what it is asked for, somebody else answers. */
 
 import { el } from "../../view/dom";
-import { svg } from "../../view/graph/svg";
+import { svg } from "../../view/svg";
 import { trans } from "../i18n";
 import type { Mark } from "../kernel/messages";
 import { fixesOf, type MarkedLine } from "./marks_of";
