@@ -16,7 +16,6 @@ from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, followed, is_a, spelled
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import KeepOwnPart, Operand, Remedies, TakeOff
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -63,12 +62,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             if left
             else f"{way} made a copy of {what} that has no history",
             _rewrap_fix(cut.ops[0], what),
-            dedupe_locations(
-                [
-                    *analysis.places(
-                        (op, "left torch here" if left else "rewrapped here"), *((o, "left torch here") for o in taken)
-                    )
-                ]
+            analysis.places(
+                (op, "left torch here" if left else "rewrapped here"), *((o, "left torch here") for o in taken)
             ),
             tuple(_cures(analysis, op, taken)),
         )

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.zero_factors import ZeroFactor, zero_factors
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -27,12 +26,10 @@ def frozen_at_zero(analysis: Analysis) -> Iterator[Problem]:
             f"are zero: `{factors[0].product.name}` returns zeros at every step, so this branch adds nothing and never learns",
             f"If the branch is an adapter, let {agree(names, 'it', 'them')} require grad, and give "
             f"{agree(names, 'it', 'them')} to the optimizer: check the names that decide what is frozen.",
-            dedupe_locations(
-                [
-                    *frozen_here(analysis, tensors),
-                    *analysis.user_frames(factors[0].product.site, "multiplied by zeros here"),
-                    *made_here(analysis, tensors),
-                ]
+            (
+                *frozen_here(analysis, tensors),
+                *analysis.places((factors[0].product, "multiplied by zeros here")),
+                *made_here(analysis, tensors),
             ),
             tuple(names),
             ops=(factors[0].product.index,),

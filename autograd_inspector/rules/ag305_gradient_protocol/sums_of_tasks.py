@@ -9,7 +9,6 @@ from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.read_sums import ReadSum, read_sums
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
@@ -34,12 +33,10 @@ def _problem(analysis: Analysis, sums: list[ReadSum]) -> Problem:
         f"before: what is read contains the gradients of {before} as well, and step() uses a gradient combined from it",
         f"Call `{clearing}` before the backward() of each loss, or ask for each loss's gradients with "
         "torch.autograd.grad(loss, parameters, retain_graph=True), which adds to no .grad.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(first.later.run.site, f"added to the gradients of {before} here"),
-                *analysis.user_frames(first.later.read.site, f"{agree(names, 'its', 'their')} sum is read here"),
-                *analysis.user_frames(first.step.site, "step() uses the combination here"),
-            ]
+        analysis.places(
+            (first.later.run, f"added to the gradients of {before} here"),
+            (first.later.read, f"{agree(names, 'its', 'their')} sum is read here"),
+            (first.step, "step() uses the combination here"),
         ),
         tuple(names),
         ops=(first.step.op,),

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -26,6 +25,6 @@ def refused(analysis: Analysis) -> Iterator[Problem]:
         "error",
         f"a tensor with the wrong {what.removesuffix(' type')} is assigned to a .grad{source}",
         "Give it the dtype, the device and the shape of the parameter: `gradient.to(p).view_as(p)`.",
-        dedupe_locations(analysis.user_frames(capture.error_site, "assigned here")),
+        analysis.user_frames(capture.error_site, "assigned here"),
         ("grad",) if read is None else (name_of(analysis, read.tensor), "grad"),
     )

@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.undelivered import Undelivered, undelivered
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -29,11 +28,8 @@ def _problem(analysis: Analysis, found: Undelivered) -> Problem:
         f"{variable(analysis, optimizer)}.step() updates copies that are given {agree(names, 'its', 'their')} gradients, and "
         "nothing copies the new values back",
         "Copy the new values into the model after each step, under torch.no_grad(): `p.copy_(copy)`.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(last.site, "only the copies are updated here"),
-                *analysis.user_frames(optimizer.site, "optimizer of the copies created here"),
-            ]
+        analysis.places(
+            (last, "only the copies are updated here"), (optimizer, "optimizer of the copies created here")
         ),
         tuple(names),
         ops=(last.op,),

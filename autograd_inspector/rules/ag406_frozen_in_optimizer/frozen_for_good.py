@@ -10,7 +10,6 @@ from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.frozen_while_stepping import frozen_while_stepping
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -25,11 +24,9 @@ def frozen_for_good(analysis: Analysis) -> Iterator[Problem]:
             f"{variable(analysis, found.optimizer)} update nothing: no parameter that it holds requires grad",
             f"Call requires_grad_(True) on {them} before the loss that trains {them} is computed; or remove the step() calls "
             "after which nothing moves.",
-            dedupe_locations(
-                [
-                    *frozen_here(analysis, found.optimizer.held),
-                    *analysis.user_frames(found.steps[-1].site, "step() updates nothing here"),
-                ]
+            (
+                *frozen_here(analysis, found.optimizer.held),
+                *analysis.places((found.steps[-1], "step() updates nothing here")),
             ),
             tuple(names),
             ops=(found.steps[-1].op,),

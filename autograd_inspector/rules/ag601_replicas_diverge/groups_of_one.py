@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.alone import reduced_alone
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -21,12 +20,7 @@ def groups_of_one(analysis: Analysis) -> Iterator[Problem]:
             f"{found.by.api} reduces {agree(names, 'the gradient', 'the gradients')} of {summarize_names(names)} over a process "
             f"group with this rank only, of {analysis.capture.world_size} ranks: nothing is averaged, so the replicas diverge",
             "Pass the group of all ranks that hold a replica, or omit the group: the default group has every rank.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(found.by.site, f"{found.by.api} called here"),
-                    *analysis.user_frames(found.reached.step.site, "step() called here"),
-                ]
-            ),
+            analysis.places((found.by, f"{found.by.api} called here"), (found.reached.step, "step() called here")),
             tuple(names),
             ops=(found.reached.step.op,),
         )

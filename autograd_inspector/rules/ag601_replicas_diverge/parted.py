@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.rank_summary import Done, Moment, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted, summarize_names
@@ -94,8 +93,8 @@ def _problem(
             (),
         ),
     }[what]
-    places = (place for done in (*lines, line) for place in done.places)
-    return Problem("warning", message, fix, dedupe_locations(places), names)
+    places = tuple(place for done in (*lines, line) for place in done.places)
+    return Problem("warning", message, fix, places, names)
 
 
 def _lines(ranks: Mapping[int, RankSummary], read: _Read) -> Iterable[Done]:

@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.asked_gradients import updated_past_reducer
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -24,12 +23,7 @@ def asked_past_reducer(analysis: Analysis) -> Iterator[Problem]:
             "what backward() accumulates, so the replicas diverge",
             "Call `loss.backward()` and use `p.grad`. Or call all_reduce on what `torch.autograd.grad` returns, and divide by "
             "the number of ranks.",
-            dedupe_locations(
-                [
-                    *analysis.user_frames(found.op.site, "gradients computed here"),
-                    *analysis.user_frames(found.site, "updated here"),
-                ]
-            ),
+            analysis.places((found.op, "gradients computed here"), (found.site, "updated here")),
             tuple(names),
             ops=(found.op.index,),
         )

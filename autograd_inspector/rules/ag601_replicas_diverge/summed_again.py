@@ -9,7 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.repeated_sums import SummedAgain
 from autograd_inspector.analysis.ranks.repeated_sums import summed_again as found_again
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -41,12 +41,10 @@ def _problem(analysis: Analysis, found: SummedAgain) -> Problem:
         "warning",
         f"{subject}, {why}",
         fix,
-        dedupe_locations(
-            [
-                *analysis.user_frames(found.call.site, f"{call} called here"),
-                *earlier,
-                *analysis.user_frames(found.reached.step.site, "step() called here"),
-            ]
+        (
+            *analysis.places((found.call, f"{call} called here")),
+            *earlier,
+            *analysis.places((found.reached.step, "step() called here")),
         ),
         tuple(names),
         ops=(found.call.at, found.reached.step.op),
