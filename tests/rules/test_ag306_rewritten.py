@@ -312,3 +312,20 @@ def test_module_hooks():
         severity="warning", where=program, values=True,
     )  # fmt: skip
     calm(lambda: program(looking))
+
+
+def test_a_gradient_that_a_step_has_used_is_not_replaced():
+    """Zeros for what the loss of this round does not reach, after zero_grad() has cleared what the last step used."""
+
+    def filled_up():
+        experts = nn.ModuleList([nn.Linear(4, 1) for _ in range(3)])
+        optimizer = torch.optim.SGD(experts.parameters(), lr=0.1)
+        for expert in experts:
+            optimizer.zero_grad()
+            F.mse_loss(expert(X), Y).backward()
+            for p in experts.parameters():
+                if p.grad is None:
+                    p.grad = torch.zeros_like(p)
+            optimizer.step()
+
+    calm(filled_up)
