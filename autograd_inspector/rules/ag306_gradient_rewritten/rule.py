@@ -9,6 +9,7 @@ from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
+from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Problem
@@ -141,7 +142,7 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
             continue
         if any(r.start >= write.at and r.end <= after[0].at for r in capture.backwards):
             continue
-        if _cleared(analysis, write, before[-1]):
+        if _cleared(analysis, write, before[-1]) or _held_back(analysis, write):
             continue
         made = analysis.flow.birth(write.gradient)
         # Where it comes from is not known: nothing can be said against it.
@@ -172,6 +173,20 @@ def _cleared(analysis: Analysis, write: GradWrite, run: Backward) -> bool:
         clearings(analysis, (write.tensor,), at, write.at)
         or any(other.gradient < 0 for other in timeline.writes_of(write.tensor).within(at, write.at))
         for at in used
+    )
+
+
+def _held_back(analysis: Analysis, write: GradWrite) -> bool:
+    """Whether zeros keep a parameter where it is in this step, and other steps use the gradients of a backward."""
+    capture, timeline = analysis.capture, analysis.timeline
+    if not surely_zero(capture, analysis.flow, write.gradient, write.at):
+        return False
+    assigned = {other.gradient for other in timeline.writes_of(write.tensor).all}
+    return any(
+        p.tensor == write.tensor and p.gradient >= 0 and p.gradient not in assigned
+        for number in timeline.holders((write.tensor,))
+        for step in timeline.steps_of(number).all
+        for p in step.parameters
     )
 
 
