@@ -142,4 +142,18 @@ def test_readings_that_are_taken_apart_are_silent():
             p.grad = a + b / b.norm()
         optimizer.step()
 
-    calm(one_after_the_other, in_lists)
+    def minus_all_before():
+        net, optimizer, losses = tasks()
+        each = []
+        for loss in [*losses, net.weight.pow(2).sum()]:
+            loss.backward(retain_graph=True)
+            each.append(net.weight.grad.clone() - sum(each))
+        net.weight.grad = sum(gradient / gradient.norm() for gradient in each)
+        optimizer.step()
+
+    calm(
+        one_after_the_other,
+        in_lists,
+        minus_all_before,
+        lambda: combined(combine=lambda one, both: (both + (-one)) / 2 + one),
+    )

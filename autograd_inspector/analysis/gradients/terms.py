@@ -27,28 +27,81 @@ Span = tuple[int, int, int]
 
 def terms_of(analysis: Analysis, starts: Iterable[tuple[int, int]], spans: Sequence[Span]) -> set[int]:
     """The places of the readings that the tensors, each as an op met it, are sums of."""
-    return _reached(analysis, starts, spans, apart=True)
+    return _Terms(analysis, spans).reached(starts)
 
 
-def _reached(analysis: Analysis, starts: Iterable[tuple[int, int]], spans: Sequence[Span], *, apart: bool) -> set[int]:
-    """``apart``: through sums, up to differences of readings; otherwise through what only hands on."""
-    reached: set[int] = set()
-    seen: set[tuple[int, int]] = set()
-    todo = list(starts)
-    while todo:
-        tensor, before = todo.pop()
-        number = _reading(analysis, spans, tensor, before)
-        if number is not None:
-            reached.add(number)
-            continue
-        for index in analysis.flow.producers(tensor, before):
-            op = analysis.capture.ops[index]
-            if (index, tensor) in seen or (apart and _takes_apart(analysis, op, spans)):
+class _Terms:
+    """Walks back to the readings of one gradient."""
+
+    def __init__(self, analysis: Analysis, spans: Sequence[Span]) -> None:
+        self._analysis = analysis
+        self._spans = spans
+        self._apart: dict[int, bool] = {}
+        """Op -> whether it takes readings apart: asked once, for each asks about those behind it."""
+
+    def reached(self, starts: Iterable[tuple[int, int]], *, scaled: bool = True) -> set[int]:
+        """Through sums, up to differences of readings; ``scaled``: and through products with factors."""
+        reached: set[int] = set()
+        seen: set[tuple[int, int]] = set()
+        todo = list(starts)
+        while todo:
+            tensor, before = todo.pop()
+            number = _reading(self._analysis, self._spans, tensor, before)
+            if number is not None:
+                reached.add(number)
                 continue
-            seen.add((index, tensor))
-            operands = _operands(analysis, op, spans) if apart or is_a(op.name, _HANDED_ON) else ()
-            todo += [(operand, index) for operand in operands]
-    return reached
+            for index in self._analysis.flow.producers(tensor, before):
+                op = self._analysis.capture.ops[index]
+                if (index, tensor) not in seen and not self._takes_apart(op):
+                    seen.add((index, tensor))
+                    through = scaled or _is(op, _HANDED_ON | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.NEGATES)
+                    todo += [(operand, index) for operand in self._operands(op)] if through else ()
+        return reached
+
+    def _takes_apart(self, op: Op) -> bool:
+        """Whether the program subtracts readings from others itself, as they are."""
+        if op.index not in self._apart:
+            half = len(op.inputs) // 2
+            paired = len(op.inputs) == 2 * half and _is(op, OpKind.ADDS | OpKind.SUBTRACTS)
+            self._apart[op.index] = paired and any(
+                self._differ(op, a, b) for a, b in zip(op.inputs[:half], op.inputs[half:], strict=True)
+            )
+        return self._apart[op.index]
+
+    def _differ(self, op: Op, a: int, b: int) -> bool:
+        if not _is(op, OpKind.SUBTRACTS) and self._negated(a, op) == self._negated(b, op):
+            return False
+        one, other = self._unscaled(a, op), self._unscaled(b, op)
+        return bool(one) and bool(other) and len(one | other) > 1
+
+    def _negated(self, tensor: int, op: Op) -> bool:
+        producers = self._analysis.flow.producers(tensor, op.index)
+        return bool(producers) and _is(self._analysis.capture.ops[producers[0]], OpKind.NEGATES)
+
+    def _unscaled(self, tensor: int, op: Op) -> set[int]:
+        return self.reached([(tensor, op.index)], scaled=False)
+
+    def _operands(self, op: Op) -> Iterator[int]:
+        """The inputs whose elements are terms of the result."""
+        tensors, inputs = self._analysis.capture.tensors, op.inputs
+        shape = tensors[op.outputs[0]].shape if op.outputs else None
+        if _is(op, OpKind.COPIES_INTO):
+            written = {write.tensor for write in op.writes}
+            yield from (tensor for tensor in inputs if tensor not in written)
+        elif _is(op, _HANDED_ON | _ADDED):
+            yield from inputs
+        elif op.name in _CHOSEN:
+            values = [tensor for tensor in inputs if "bool" not in tensors[tensor].dtype]
+            # A reading in place of another one is added to none.
+            plain = [tensor for tensor in values if self._unscaled(tensor, op)]
+            yield from (tensor for tensor in values if tensor not in plain[1:])
+        elif _is(op, OpKind.MULTIPLIES):
+            yield from (tensor for tensor in inputs if shape is None or tensors[tensor].shape == shape)
+        elif _is(op, OpKind.DIVIDES):
+            yield from inputs[:1] if not op.name.startswith(FOR_EACH) else inputs
+        elif _is(op, OpKind.MATRIX_MULTIPLIES | OpKind.REDUCES) and shape:
+            # What has fewer elements than the result weighs the rows of the other one.
+            yield from (tensor for tensor in inputs if tensors[tensor].nbytes >= tensors[op.outputs[0]].nbytes)
 
 
 def _reading(analysis: Analysis, spans: Sequence[Span], tensor: int, at: int) -> int | None:
@@ -61,46 +114,7 @@ def _reading(analysis: Analysis, spans: Sequence[Span], tensor: int, at: int) ->
     return None
 
 
-def _operands(analysis: Analysis, op: Op, spans: Sequence[Span]) -> Iterator[int]:
-    """The inputs whose elements are terms of the result."""
-    tensors, inputs = analysis.capture.tensors, op.inputs
-    shape = tensors[op.outputs[0]].shape if op.outputs else None
-    if _is(op, OpKind.COPIES_INTO):
-        written = {write.tensor for write in op.writes}
-        yield from (tensor for tensor in inputs if tensor not in written)
-    elif _is(op, _HANDED_ON) or _is(op, _ADDED):
-        yield from inputs
-    elif op.name in _CHOSEN:
-        values = [tensor for tensor in inputs if "bool" not in tensors[tensor].dtype]
-        # A reading in place of another one is added to none.
-        plain = [tensor for tensor in values if _of(analysis, tensor, op, spans)]
-        yield from (tensor for tensor in values if tensor not in plain[1:])
-    elif _is(op, OpKind.MULTIPLIES):
-        yield from (tensor for tensor in inputs if shape is None or tensors[tensor].shape == shape)
-    elif _is(op, OpKind.DIVIDES):
-        yield from inputs[:1] if not op.name.startswith(FOR_EACH) else inputs
-    elif _is(op, OpKind.MATRIX_MULTIPLIES | OpKind.REDUCES) and shape:
-        # What has fewer elements than the result weighs the rows of the other one.
-        yield from (tensor for tensor in inputs if tensors[tensor].nbytes >= tensors[op.outputs[0]].nbytes)
-
-
 def _is(op: Op, kinds: OpKind) -> bool:
     """Whether the op is of one of those kinds; one on a list of tensors counts like its form that works in place."""
     listed = op.name.startswith(FOR_EACH) and not op.name.endswith("_")
     return is_a(f"{op.name}_" if listed else op.name, kinds)
-
-
-def _takes_apart(analysis: Analysis, op: Op, spans: Sequence[Span]) -> bool:
-    """Whether the program subtracts one reading from another one itself."""
-    half = len(op.inputs) // 2
-    if len(op.inputs) != 2 * half or not _is(op, OpKind.SUBTRACTS):
-        return False
-    return any(
-        bool(one) and bool(other) and one != other
-        for a, b in zip(op.inputs[:half], op.inputs[half:], strict=True)
-        for one, other in ((_of(analysis, a, op, spans), _of(analysis, b, op, spans)),)
-    )
-
-
-def _of(analysis: Analysis, tensor: int, op: Op, spans: Sequence[Span]) -> set[int]:
-    return _reached(analysis, [(tensor, op.index)], spans, apart=False)
