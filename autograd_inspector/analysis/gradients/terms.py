@@ -71,8 +71,10 @@ class _Terms:
     def _differ(self, op: Op, a: int, b: int) -> bool:
         if not _is(op, OpKind.SUBTRACTS) and self._negated(a, op) == self._negated(b, op):
             return False
-        one, other = self._unscaled(a, op), self._unscaled(b, op)
-        return bool(one) and bool(other) and len(one | other) > 1
+        # What is subtracted is a product, as a rule, and looked at first: the walk ends there.
+        other = self._unscaled(b, op)
+        one = self._unscaled(a, op) if other else set()
+        return bool(one) and len(one | other) > 1
 
     def _negated(self, tensor: int, op: Op) -> bool:
         producers = self._analysis.flow.producers(tensor, op.index)
