@@ -134,7 +134,8 @@ class Analysis:
             if write.gradient >= 0
             and (
                 write.tensor in self.received_gradient
-                # What was assigned as zeros may be added to until the step uses it.
+                # What was assigned as zeros may be added to until the step uses it; others may become zeros until then.
+                or not surely_zero(self.capture, self.flow, write.gradient, write.at)
                 or (at := next((s.op for s in self.timeline.steps.since(write.at) if write.tensor in s.held), -1)) < 0
                 or not surely_zero(self.capture, self.flow, write.gradient, at)
             )

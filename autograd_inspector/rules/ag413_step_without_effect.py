@@ -82,6 +82,7 @@ def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
         "Make step() look at the gradients in each call. Something decides once which parameters it moves, and keeps that.",
         analysis.places(
             (found.steps[0], "step() called here, changes nothing from now on"),
+            (found.without, "step() found no gradients here"),
             (found.optimizer, "optimizer created here"),
         ),
         (found.optimizer.type, *names),

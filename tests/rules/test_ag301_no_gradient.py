@@ -306,3 +306,20 @@ def test_a_layer_that_every_forward_leaves_out():
 
     report = inspected(program)
     assert [(f.rule, f.severity) for f in report.findings] == [("AG301", "warning")]
+
+
+def test_unfrozen_after_the_last_step():
+    """A layer that is unfrozen and added for a phase that has not begun yet is no missing gradient."""
+
+    def unfrozen():
+        layers = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+        layers[0].requires_grad_(False)
+        optimizer = torch.optim.SGD(layers[1].parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            layers(torch.randn(4, 3)).pow(2).mean().backward()
+            optimizer.step()
+        layers[0].requires_grad_(True)
+        optimizer.add_param_group({"params": layers[0].parameters()})
+
+    calm(unfrozen)

@@ -63,3 +63,97 @@ def test_readings_apart_are_silent():
         return norms
 
     calm(cleared, subtracted, logged)
+
+
+def combined(*, between=lambda p: None, combine):
+    """Two losses, read after each backward; what is done in between, and how the readings are combined."""
+    net, optimizer, losses = tasks()
+    read = []
+    for loss in losses:
+        loss.backward(retain_graph=True)
+        read.append(net.weight.grad.flatten().clone())
+        between(net.weight)
+    net.weight.grad = combine(*read).view_as(net.weight)
+    optimizer.step()
+
+
+def test_sums_hidden_in_views_stacks_and_products():
+    """Read through a view; added up by a matrix product, a choice by sign, an op on lists, or after a projection."""
+
+    def weighed(one, other):
+        rows = torch.stack([one, other])
+        return (rows @ rows.T).sum(1).softmax(0) @ rows
+
+    def projected(one, other):
+        return one - (one @ other) / other.norm() ** 2 * other + other
+
+    def agreeing(one, other):
+        return torch.where(one * other > 0, one + other, torch.zeros_like(one))
+
+    def listed(one, other):
+        return torch._foreach_add([one], [other])[0]
+
+    for combine in (weighed, projected, agreeing, listed):
+        diagnosed(
+            lambda combine=combine: combined(combine=combine),
+            "AG305", "loss.backward(retain_graph=True)", "weight", severity="warning", where=combined,
+        )  # fmt: skip
+
+
+def test_running_sums_that_are_meant():
+    """Scaled or limited by an earlier gradient, put back instead of the sum, or changed by the program in between."""
+
+    def centralised(p):
+        p.grad = p.grad - p.grad.mean(1, keepdim=True)
+
+    def decayed(p):
+        p.grad.mul_(0.9)
+
+    calm(
+        lambda: combined(combine=lambda one, both: both / one.norm()),
+        lambda: combined(combine=lambda one, both: both * (both.pow(2).sum() / one.pow(2).sum()).clamp(0.1, 1)),
+        lambda: combined(combine=lambda one, both: torch.minimum(torch.maximum(both, -2 * one.abs()), 2 * one.abs())),
+        lambda: combined(combine=lambda one, both: torch.where(both.isfinite(), both, one)),
+        lambda: combined(combine=lambda one, both: one + both, between=centralised),
+        lambda: combined(combine=lambda one, both: one + both, between=decayed),
+    )
+
+
+def test_readings_that_are_taken_apart_are_silent():
+    """Each sum minus the one before, of three losses, by another copy than the difference was read from; in lists."""
+
+    def one_after_the_other():
+        net, optimizer, losses = tasks()
+        before, each = torch.zeros_like(net.weight), []
+        for loss in [*losses, net.weight.pow(2).sum()]:
+            loss.backward(retain_graph=True)
+            each.append(net.weight.grad - before)
+            before = net.weight.grad.clone()
+        net.weight.grad = sum(gradient / gradient.norm() for gradient in each)
+        optimizer.step()
+
+    def in_lists():
+        net, optimizer, (one, other) = tasks()
+        one.backward(retain_graph=True)
+        first = [p.grad.clone() for p in net.parameters()]
+        other.backward()
+        second = torch._foreach_sub([p.grad for p in net.parameters()], first)
+        for p, a, b in zip(net.parameters(), first, second, strict=True):
+            p.grad = a + b / b.norm()
+        optimizer.step()
+
+    def minus_all_before():
+        net, optimizer, losses = tasks()
+        each = []
+        for loss in [*losses, net.weight.pow(2).sum()]:
+            loss.backward(retain_graph=True)
+            each.append(net.weight.grad.clone() - sum(each))
+        net.weight.grad = sum(gradient / gradient.norm() for gradient in each)
+        optimizer.step()
+
+    calm(
+        one_after_the_other,
+        in_lists,
+        minus_all_before,
+        lambda: combined(combine=lambda one, both: (both + (-one)) / 2 + one),
+    )

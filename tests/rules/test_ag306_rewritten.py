@@ -312,3 +312,40 @@ def test_module_hooks():
         severity="warning", where=program, values=True,
     )  # fmt: skip
     calm(lambda: program(looking))
+
+
+def test_a_gradient_that_a_step_has_used_is_not_replaced():
+    """Zeros for what the loss of this round does not reach, after zero_grad() has cleared what the last step used."""
+
+    def filled_up():
+        experts = nn.ModuleList([nn.Linear(4, 1) for _ in range(3)])
+        optimizer = torch.optim.SGD(experts.parameters(), lr=0.1)
+        for expert in experts:
+            optimizer.zero_grad()
+            F.mse_loss(expert(X), Y).backward()
+            for p in experts.parameters():
+                if p.grad is None:
+                    p.grad = torch.zeros_like(p)
+            optimizer.step()
+
+    calm(filled_up)
+
+
+def held_back(*, until):
+    """The first steps leave a layer where it is."""
+    net = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        F.mse_loss(net(X), Y).backward()
+        if step < until:
+            net[1].weight.grad = torch.zeros_like(net[1].weight)
+        optimizer.step()
+
+
+def test_zeros_in_the_first_steps_hold_a_layer_back():
+    """Zeros are assigned instead of some gradients, and later steps use the others; in all steps they are a finding."""
+    calm(lambda: held_back(until=2))
+    diagnosed(
+        lambda: held_back(until=3), "AG306", "net[1].weight.grad =", "zeros_like", severity="warning", where=held_back
+    )

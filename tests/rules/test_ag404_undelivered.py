@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import torch
 from torch import nn
 
@@ -55,3 +57,16 @@ def test_weights_that_go_back_are_silent():
     """Copied, assigned or loaded after each step; or after the only one, outside of what was seen."""
     once = lambda: run(lambda master, model: None, steps=1)  # noqa: E731 - as those beside it
     calm(lambda: run(copied), lambda: run(assigned), lambda: run(loaded), once)
+
+
+def test_copies_that_the_program_reads_are_silent():
+    """The copies are what is trained: they are evaluated, or saved, and the model only gives the gradients."""
+
+    def evaluated(master, model):
+        weight, bias = (m.detach().float() for m in master)
+        nn.functional.linear(torch.randn(8, 4), weight, bias)
+
+    def saved(master, model):
+        torch.save(master, io.BytesIO())
+
+    calm(lambda: run(evaluated), lambda: run(saved))

@@ -92,3 +92,49 @@ def test_an_adapter_that_is_frozen_at_zero_is_a_hint():
     assert hint.locations[0].lineno == line_of(tuned, "p.requires_grad =")
     report = inspected(lambda: tuned(("up", "down", "1.")))
     assert not [finding for finding in report.findings if finding.rule == "AG106"]
+
+
+def test_a_phase_that_is_over():
+    """What a frozen part computes goes into the losses of others: a held backbone, a member that stopped early."""
+
+    def held_backbone():
+        backbone, head = nn.Linear(3, 4), nn.Linear(4, 1)
+        optimizers = [torch.optim.SGD(net.parameters(), 0.1) for net in (backbone, head)]
+        for step in range(5):
+            if step == 2:
+                backbone.requires_grad_(False)
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            head(torch.tanh(backbone(torch.randn(8, 3)))).pow(2).mean().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+
+    def stopped_member():
+        members = [nn.Linear(3, 1) for _ in range(3)]
+        optimizers = [torch.optim.SGD(net.parameters(), 0.1) for net in members]
+        for step in range(5):
+            if step == 2:
+                members[0].requires_grad_(False)
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            x = torch.randn(8, 3)
+            torch.stack([net(x) for net in members]).pow(2).mean().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+
+    def validated():
+        backbone, head = nn.Linear(3, 4), nn.Linear(4, 1)
+        optimizers = [torch.optim.SGD(net.parameters(), 0.1) for net in (backbone, head)]
+        for step in range(5):
+            backbone.train()
+            if step == 2:
+                backbone.requires_grad_(False)
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            head(torch.tanh(backbone(torch.randn(8, 3)))).pow(2).mean().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+            backbone.eval()
+            backbone(torch.randn(8, 3)).norm().item()
+
+    calm(held_backbone, stopped_member, validated)

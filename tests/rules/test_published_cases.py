@@ -130,3 +130,32 @@ def test_an_optimizer_that_has_arrived():
             optimizer.step(closure)
 
     calm(fitted)
+
+
+class Waiting(torch.optim.SGD):
+    """It moves nothing while the gradients are small, or much larger than they were."""
+
+    usual = None
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        parameters = self.param_groups[0]["params"]
+        size = max(float(p.grad.abs().max()) for p in parameters)
+        self.usual = self.usual or size
+        if 0.1 < size / self.usual < 10:
+            for p in parameters:
+                p.add_(p.grad, alpha=-self.param_groups[0]["lr"])
+
+
+def test_an_optimizer_that_waits_while_it_has_gradients():
+    """It has converged, or it skips a series of spikes: no step before was without gradients."""
+
+    def trained_with(scale):
+        model = nn.Linear(1, 1)
+        optimizer = Waiting(model.parameters(), lr=0.1)
+        for at in range(6):
+            optimizer.zero_grad()
+            (model(torch.ones(1, 1)).sum() * (scale if at > 1 else 1)).backward()
+            optimizer.step()
+
+    calm(lambda: trained_with(1e-3), lambda: trained_with(1e3))

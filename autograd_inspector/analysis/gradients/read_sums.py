@@ -6,31 +6,28 @@ cleared it in between, each holds the gradients of all losses before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import clearings
-from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import writes_into
+from autograd_inspector.analysis.gradients.terms import terms_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, ParameterStep, Step
 from autograd_inspector.model.op import Op
 
-_HANDED_ON = (
-    OpKind.VIEWS | OpKind.COPIES | OpKind.CONVERTS | OpKind.STACKS | OpKind.CONCATENATES | OpKind.DETACHES
-    | OpKind.COPIES_INTO
-)  # fmt: skip
-
 
 class Reading(Struct, frozen=True):
-    """The program read a ``.grad`` after ``run`` had added to it; ``taken`` is the op that took its value."""
+    """The program read a ``.grad`` after ``run`` had added to it, and ``taken`` its value; ``end``: the next backward."""
 
     read: GradRead
     run: Backward
     taken: Op
+    end: int
 
 
 class ReadSum(Struct, frozen=True):
@@ -72,14 +69,12 @@ def _sum(analysis: Analysis, step: Step, parameter: ParameterStep, since: int) -
         if since >= 0 and len(readings) > 1 and _is_old(analysis, parameter, since, first)
     ]
     starts = _combined(analysis, parameter, since + 1, step.at) if pairs or old else []
-    above = {op.index: op for op, _ in analysis.flow.upstream(starts)} if starts else {}
+    terms = terms_of(analysis, starts, [(each.read.gradient, each.read.at, each.end) for each in readings])
     for first in old:
-        if first.taken.index in above:
+        if 0 in terms:
             return ReadSum(step, parameter.tensor, None, first)
     for earlier, later in pairs:
-        if {earlier.taken.index, later.taken.index} <= above.keys() and not _taken_apart(
-            analysis, above.values(), earlier, later
-        ):
+        if {readings.index(earlier), readings.index(later)} <= terms:
             return ReadSum(step, parameter.tensor, earlier, later)
     return None
 
@@ -91,23 +86,36 @@ def _readings(analysis: Analysis, tensor: int, start: int, end: int) -> Iterator
         for read in analysis.timeline.reads_of(tensor).within(run.end, following):
             taken = None if read.asks or read.clips >= 0 else _taken(analysis, read, following)
             if taken is not None:
-                yield Reading(read, run, taken)
+                yield Reading(read, run, taken, following)
                 break
 
 
 def _taken(analysis: Analysis, read: GradRead, end: int) -> Op | None:
-    """The op that copied the gradient before the next backward added to it."""
-    ops = (analysis.capture.ops[at] for at in analysis.capture.readers.get(read.gradient, ()) if read.at <= at < end)
-    return next((op for op in ops if not is_a(op.name, OpKind.VIEWS)), None)
+    """The op that took the gradient, or a view of it, before the next backward added to it."""
+    capture, todo, taking = analysis.capture, [read.gradient], list[int]()
+    for shown in todo:
+        for at in capture.readers.get(shown, ()):
+            if read.at <= at < end:
+                op = capture.ops[at]
+                if is_a(op.name, OpKind.VIEWS):
+                    todo += [made for made in op.outputs if made not in todo]
+                else:
+                    taking.append(at)
+    return capture.ops[min(taking)] if taking else None
 
 
 def _adds(analysis: Analysis, tensor: int, earlier: Reading, later: Reading) -> bool:
-    """Whether the second backward added to what the first had left."""
+    """Whether the second backward added to what the first had left.
+
+    A gradient that the program assigned or changed in between is one that it keeps as a running sum on purpose.
+    """
     if earlier.run.index == later.run.index or tensor not in analysis.timeline.stale(later.run):
         return False
     start, end = earlier.taken.index + 1, later.run.start
-    return not clearings(analysis, (tensor,), start, end) and not zeroed_in_place(
-        analysis, [earlier.read.gradient], start, end
+    return (
+        not clearings(analysis, (tensor,), start, end)
+        and not analysis.timeline.writes_of(tensor).places(start, end)
+        and not any(True for _ in writes_into(analysis, earlier.read.gradient, start, end))
     )
 
 
@@ -130,30 +138,3 @@ def _combined(analysis: Analysis, parameter: ParameterStep, start: int, end: int
     ]
     starts = [(write.gradient, write.at) for write in assigned[-1:]]
     return starts + [(tensor, op.index) for op in copied[-1:] for tensor in op.inputs if tensor != parameter.gradient]
-
-
-def _taken_apart(analysis: Analysis, ops: Iterable[Op], earlier: Reading, later: Reading) -> bool:
-    """Whether the program subtracts the earlier reading from the later one itself."""
-    for op in ops:
-        if is_a(op.name, OpKind.SUBTRACTS) and len(op.inputs) == 2:
-            sides = [_handed_on(analysis, tensor, op.index) for tensor in op.inputs]
-            shown = [
-                _shows(analysis, tensor, later.read.gradient) and op.index == later.taken.index for tensor in op.inputs
-            ]
-            for late, early in ((0, 1), (1, 0)):
-                if (later.taken.index in sides[late] or shown[late]) and earlier.taken.index in sides[early]:
-                    return True
-    return False
-
-
-def _shows(analysis: Analysis, tensor: int, gradient: int) -> bool:
-    """Whether it is that gradient, or a view of it."""
-    tensors = analysis.capture.tensors
-    return tensor == gradient or tensors[tensor].storage == tensors[gradient].storage >= 0
-
-
-def _handed_on(analysis: Analysis, tensor: int, before: int) -> set[int]:
-    """The ops behind a tensor that only hand values on."""
-    return {
-        op.index for op, _ in analysis.flow.upstream([(tensor, before)], lambda made, _: is_a(made.name, _HANDED_ON))
-    }

@@ -103,18 +103,19 @@ def _always(analysis: Analysis, steps: tuple[Step, ...]) -> bool:
 
 
 class NoLongerMoved(Struct, frozen=True):
-    """``last`` is the last step that moved ``tensors``; ``steps`` are those behind it, all with gradients of them."""
+    """``last`` is the last step that moved ``tensors``; ``without`` found no gradients; ``steps``, behind it, found some."""
 
     optimizer: OptimizerRecord
     last: Step
+    without: Step
     steps: tuple[Step, ...]
     tensors: tuple[int, ...]
 
 
 def no_longer_moved(analysis: Analysis) -> Iterator[NoLongerMoved]:
-    """Optimizers that moved all their parameters, and then none, although they have gradients and a learning rate.
+    """Optimizers that moved all their parameters, found no gradients once, and move none since, although they have some.
 
-    What moves without its version counter is not told from what stays: so only counters that have moved are asked. An
+    One that had gradients throughout may wait on purpose: it skips spikes, has converged, or collects gradients. What moves without its version counter is not told from what stays: so only counters that have moved are asked. An
     optimizer that moves its parameters every few steps is given as many again. One that computes the loss itself, as
     LBFGS does, may have found that there is nothing to gain.
     """
@@ -127,8 +128,15 @@ def no_longer_moved(analysis: Analysis) -> Iterator[NoLongerMoved]:
         gaps = [after - before for before, after in pairwise([-1, *moving])]
         given = {p.tensor for step in left for p in step.parameters if p.gradient >= 0 and step.rate(p) != 0}
         moved = {p.tensor for place in moving for p in steps[place].parameters if p.version_after > p.version_before}
-        if len(left) > max(gaps, default=0) and given and given <= moved:
-            yield NoLongerMoved(optimizer, steps[moving[-1]], left, tuple(sorted(given)))
+        without = _without_gradients(analysis, steps[moving[-1]], left[0]) if left else None
+        if without is not None and len(left) > max(gaps, default=0) and given and given <= moved:
+            yield NoLongerMoved(optimizer, steps[moving[-1]], without, left, tuple(sorted(given)))
+
+
+def _without_gradients(analysis: Analysis, last: Step, first: Step) -> Step | None:
+    """The step between two of an optimizer that found no gradients."""
+    between = analysis.timeline.steps_of(last.optimizer).within(last.at + 1, first.at - 1)
+    return next((step for step in between if not step.error), None)
 
 
 class RoundedAway(Struct, frozen=True):

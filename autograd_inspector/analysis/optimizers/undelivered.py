@@ -1,6 +1,7 @@
 """Copies of a model's parameters that an optimizer steps with the model's gradients, and that never go back to it.
 
-Master weights in float32, or the server's weights of a federation: the model goes on computing with what it had.
+Master weights in float32, or the server's weights of a federation: the model goes on computing with what it had. Copies
+that the program reads go somewhere else: they are evaluated, saved, or sent.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ def undelivered(analysis: Analysis) -> Iterator[Undelivered]:
             if any(p.tensor in pairs and p.gradient >= 0 for p in step.parameters) and not step.error
         )
         parameters = tuple(dict.fromkeys(tensor for of in pairs.values() for tensor in of))
-        if len(steps) >= _FEWEST and parameters and not any(_served(analysis, t, steps[0]) for t in parameters):
+        if (
+            len(steps) >= _FEWEST
+            and parameters
+            and not any(_served(analysis, t, steps[0]) for t in parameters)
+            and not any(_read(analysis, copy, steps[0]) for copy in pairs)
+        ):
             yield Undelivered(parameters, tuple(pairs), steps)
 
 
@@ -75,3 +81,14 @@ def _served(analysis: Analysis, tensor: int, first: Step) -> bool:
         at > first.at and capture.ops[at].last_seq > capture.ops[at].first_seq for at in capture.readers.get(tensor, ())
     )
     return written or not used
+
+
+def _read(analysis: Analysis, copy: int, first: Step) -> bool:
+    """Whether something took the value of a copy after the first step. What writes to it only moves it on."""
+    capture = analysis.capture
+    storage = capture.tensors[copy].storage
+    readers = (capture.ops[at] for at in capture.readers.get(copy, ()) if at > first.at)
+    return any(
+        not op.has(Trait.STEP | Trait.BACKWARD) and all(write.storage != storage for write in op.writes)
+        for op in readers
+    )

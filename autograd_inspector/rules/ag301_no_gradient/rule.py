@@ -64,7 +64,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     explained = {
         tensor for cut in analysis.harmful_cuts for tensor in cut.parameters
     } | analysis.losses_without_backward.keys()
-    left = sorted(analysis.without_gradient - explained - analysis.in_graph_without_gradient)
+    left = [
+        tensor
+        for tensor in sorted(analysis.without_gradient - explained - analysis.in_graph_without_gradient)
+        if _met_by_a_step(analysis, tensor)
+    ]
     aside = {t: ops for t in left if (ops := unrecorded(analysis, t))}
     used = [t for t in left if analysis.lifecycle.used(t) and t not in aside]
     never = [t for t in left if t not in used and t not in aside]
@@ -120,6 +124,14 @@ def _finding(
         fix or (_ADD if uses else _USE),
         (*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")),
         tuple(names),
+    )
+
+
+def _met_by_a_step(analysis: Analysis, tensor: int) -> bool:
+    """Whether it required grad at some step: what was unfrozen after the last one had no chance to learn yet."""
+    lifecycle = analysis.lifecycle
+    return not lifecycle.unfrozen([tensor]) or any(
+        lifecycle.requires_grad_at(tensor, step.at) for step in analysis.capture.steps
     )
 
 

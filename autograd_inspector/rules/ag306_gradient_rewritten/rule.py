@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
+from autograd_inspector.analysis.sure_zeros import surely_zero
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
@@ -139,6 +142,8 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
             continue
         if any(r.start >= write.at and r.end <= after[0].at for r in capture.backwards):
             continue
+        if _cleared(analysis, write, before[-1]) or _held_back(analysis, write):
+            continue
         made = analysis.flow.birth(write.gradient)
         # Where it comes from is not known: nothing can be said against it.
         if made is not None and not _from_gradients(analysis, gradients, write):
@@ -154,6 +159,35 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
             tuple(names),
             cures=tuple(left_out(analysis, site)),
         )
+
+
+def _cleared(analysis: Analysis, write: GradWrite, run: Backward) -> bool:
+    """Whether a step used what the backward left, and it was cleared, before the assignment: then nothing is replaced."""
+    timeline = analysis.timeline
+    used = [
+        step.at
+        for number in timeline.holders((write.tensor,))
+        for step in timeline.steps_of(number).within(run.end, write.at)
+    ]
+    return any(
+        clearings(analysis, (write.tensor,), at, write.at)
+        or any(other.gradient < 0 for other in timeline.writes_of(write.tensor).within(at, write.at))
+        for at in used
+    )
+
+
+def _held_back(analysis: Analysis, write: GradWrite) -> bool:
+    """Whether zeros keep a parameter where it is in this step, and other steps use the gradients of a backward."""
+    capture, timeline = analysis.capture, analysis.timeline
+    if not surely_zero(capture, analysis.flow, write.gradient, write.at):
+        return False
+    assigned = {other.gradient for other in timeline.writes_of(write.tensor).all}
+    return any(
+        p.tensor == write.tensor and p.gradient >= 0 and p.gradient not in assigned
+        for number in timeline.holders((write.tensor,))
+        for step in timeline.steps_of(number).all
+        for p in step.parameters
+    )
 
 
 def _gradients(analysis: Analysis) -> frozenset[int]:
