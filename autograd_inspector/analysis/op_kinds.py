@@ -110,6 +110,8 @@ class OpKind(Flag):
     """Makes a probability, or the logarithm of one, of numbers that are computed already."""
     SELECTS = auto()
     """Returns some elements of its inputs, chosen by their values or by an index."""
+    CHOOSES = auto()
+    """Returns elements of one input or of another, as a condition says."""
     HINGES = auto()
     """Is zero, and has derivative zero, below a threshold."""
     CLAMPS = auto()
@@ -140,6 +142,8 @@ class OpKind(Flag):
     """A collective that every rank of the group has to call."""
     REDUCES_RANKS = auto()
     """A collective that adds up, or averages, what all ranks give."""
+    TO_ONE_RANK = auto()
+    """A collective whose result one rank alone gets."""
     POINT_TO_POINT = auto()
     """Sends from one rank to another one."""
     SENDS_OBJECTS = auto()
@@ -211,9 +215,10 @@ _ROWS: Final = (
     ("fill_", _FILL | _K.SETS_NUMBER),
     ("uniform_ random_ exponential_", _K.IN_PLACE_ONLY),
     ("requires_grad_", _FILL),
-    ("masked_fill where", _K.SETS_NUMBER | _K.SELECTS),
+    ("masked_fill where", _K.SETS_NUMBER | _K.SELECTS | _K.CHOOSES),
     ("masked_fill_ __setitem__ triu", _K.SETS_NUMBER),
-    ("max min amax amin maximum minimum gather index_select take_along_dim", _K.SELECTS),
+    ("max min amax amin maximum minimum index_select take_along_dim", _K.SELECTS),
+    ("gather", _K.SELECTS | _K.TO_ONE_RANK),  # torch.gather, and that of torch.distributed.
     ("zeros", _FRESH | _K.RETURNS_ZEROS),
     ("zeros_like new_zeros", _LIKE | _K.RETURNS_ZEROS),
     ("ones arange eye linspace tril_indices", _FRESH),
@@ -266,7 +271,8 @@ _ROWS: Final = (
     ("acos asin arccos arcsin acos_ asin_ arccos_ arcsin_", _K.ARC),
     ("embedding embedding_bag embedding_renorm_", _K.RENORMALISES),
     ("all_reduce reduce_scatter reduce_scatter_tensor", _K.ALL_JOIN | _K.REDUCES_RANKS),
-    ("all_gather all_gather_into_tensor broadcast reduce all_reduce_coalesced barrier", _K.ALL_JOIN),
+    ("all_gather all_gather_into_tensor broadcast all_reduce_coalesced barrier", _K.ALL_JOIN),
+    ("reduce", _K.ALL_JOIN | _K.TO_ONE_RANK),
     ("all_to_all all_to_all_single", _K.ALL_JOIN),
     ("all_gather_object broadcast_object_list", _K.ALL_JOIN | _K.SENDS_OBJECTS),
     ("send isend recv irecv", _K.POINT_TO_POINT),

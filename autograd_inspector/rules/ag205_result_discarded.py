@@ -67,8 +67,8 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         f"`{events[0].name}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no parameter "
         "changes here",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
-        "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable, or to an entry of a "
-        "state_dict(), only puts another tensor there: load_state_dict() brings it into the model.",
+        "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable or to a dict only gives "
+        "that name to another tensor.",
         analysis.places(*((event, "new value computed and discarded here") for event in events)),
         tuple(names),
         ops=tuple(event.at for event in events),

@@ -18,8 +18,6 @@ _HANDED_ON = (
     | OpKind.COPIES_INTO
 )  # fmt: skip
 _ADDED = OpKind.ADDS | OpKind.SUBTRACTS | OpKind.NEGATES | OpKind.INTERPOLATES | OpKind.ADDS_TO_FIRST
-_CHOSEN = frozenset({"where", "masked_fill"})
-"""Ops that choose between the elements of tensors by a condition."""
 
 Span = tuple[int, int, int]
 """A gradient, and from when to when the program saw one value of it."""
@@ -92,7 +90,7 @@ class _Terms:
             yield from (tensor for tensor in inputs if tensor not in written)
         elif _is(op, _HANDED_ON | _ADDED):
             yield from inputs
-        elif op.name in _CHOSEN:
+        elif is_a(op.name, OpKind.CHOOSES):
             values = [tensor for tensor in inputs if "bool" not in tensors[tensor].dtype]
             # A reading in place of another one is added to none.
             plain = [tensor for tensor in values if self._unscaled(tensor, op)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location
@@ -11,7 +12,7 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import WeightsMet
 from autograd_inspector.model.rank_summary import Done
 
-_COPIES = frozenset({"clone", "contiguous", "to", "cpu", "detach", "data"})
+_COPIES = OpKind.COPIES | OpKind.CONVERTS | OpKind.DETACHES
 Places = Callable[[int, str], tuple[Location, ...]]
 """(site, role) -> the program's lines."""
 Names = Callable[[Iterable[int]], list[str]]
@@ -20,8 +21,12 @@ Names = Callable[[Iterable[int]], list[str]]
 def drawn(
     capture: Capture, reductions: Reductions, first: Iterable[WeightsMet], places: Places, names: Names
 ) -> Iterator[Done]:
-    """Lines that sent copies of weights to the other ranks, then those that wrote to weights last, before they learn."""
+    """Lines at which all ranks were to get the weights of one and do not, then those that wrote to weights last.
+
+    Replicas that were wrapped without that, copies that were sent in place of the weights, and what was sharded.
+    """
     for met in first:
+        yield from _wrapped_apart(reductions, met, places, names)
         memory = {reductions.exchanges.storage(tensor): tensor for tensor in met.tensors}
         memory.pop(-1, None)
         for site, tensors in _sent(capture, reductions, met, memory).items():
@@ -32,6 +37,13 @@ def drawn(
                 yield Done(model.api, places(model.site, "sharded here"), 1, tuple(names(sorted(shards))))
         for site, tensors in _written(capture, met, memory).items():
             yield Done("", places(site, "weights written here"), 1, tuple(names(tensors)))
+
+
+def _wrapped_apart(reductions: Reductions, met: WeightsMet, places: Places, names: Names) -> Iterator[Done]:
+    for wrapper in reductions.wrappers.values():
+        own = sorted(set(wrapper.tensors).intersection(met.tensors))
+        if wrapper.apart and own:
+            yield Done(wrapper.api, places(wrapper.site, "wrapped with init_sync=False here"), 1, tuple(names(own)))
 
 
 def _sent(capture: Capture, reductions: Reductions, met: WeightsMet, memory: dict[int, int]) -> dict[int, list[int]]:
@@ -64,7 +76,7 @@ def _copied_from(capture: Capture, storage: Callable[[int], int], tensor: int) -
     own = storage(tensor)
     while tensor >= 0 and capture.tensors[tensor].birth >= 0:
         op = capture.ops[capture.tensors[tensor].birth]
-        if op.name not in _COPIES or not op.inputs or op.inputs[0] == tensor:
+        if not is_a(op.name, _COPIES) or not op.inputs or op.inputs[0] == tensor:
             break
         tensor = op.inputs[0]
     origin = storage(tensor)

@@ -79,7 +79,7 @@ class _Summary:
                 for name, digest, part in zip(self.names(event.tensors), event.digests, event.parts, strict=True)
                 if not part
             },
-            (*self._apart(), *(self.places(weights[0].site, "called here") if weights else ())),
+            self.places(weights[0].site, "called here") if weights else (),
             bool(capture.error),
             tuple(updates.gradient_edits()),
             tuple(updates.state_loads()),
@@ -92,13 +92,6 @@ class _Summary:
             lane_of(capture, reductions),
             *moments_of(capture, reductions, self.places, self.names),
             tuple(drawn(capture, reductions, weights, self.places, self.names)),
-        )
-
-    def _apart(self) -> tuple[Location, ...]:
-        """Where replicas were wrapped that were not to get the weights of one rank."""
-        wrappers = (wrapper for wrapper in self.reductions.wrappers.values() if wrapper.apart)
-        return tuple(
-            place for each in wrappers for place in self.places(each.site, "wrapped with init_sync=False here")
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:

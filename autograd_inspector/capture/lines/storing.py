@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import CodeType, FrameType
 
 from autograd_inspector.capture.lines.attributes import order_of
@@ -27,7 +28,7 @@ def stored_at(stacks: Stacks, holder: Holder, made: int) -> int:
     for filename, code in files.items():
         source = source_at(filename)
         stores = source.index(Stores).into(key) if source is not None else []
-        candidates += [(code, store) for store in stores if holder.kind is not None or _in_function(store, holder.code)]
+        candidates += [(code, store) for store in stores if holder.kind is not None or _of_variable(store, holder)]
     own = {base.__name__ for base in order_of(holder.kind)} if holder.kind is not None else set()
     inside = [pair for pair in candidates if own.intersection(pair[1].within)]
     near = _nearest(chain, inside) or _nearest(chain, candidates) or _only(inside) or _only(candidates)
@@ -52,12 +53,22 @@ def entered_at(frame: FrameType, name: str) -> tuple[CodeType, int] | None:
     return (frame.f_code, line) if line else None
 
 
-def _in_function(store: Store, code: CodeType) -> bool:
-    """Whether a variable is stored into in the function that has it."""
-    source = source_at(code.co_filename)
+def _of_variable(store: Store, holder: Holder) -> bool:
+    """Whether a variable is stored into in the function that has it, or in one within that shares it."""
+    source = source_at(holder.code.co_filename)
     if source is None:
         return False
-    return source.scope_at(store.line) is (source.definition_at(code.co_firstlineno) or source.tree)
+    scope = source.scope_at(store.line)
+    codes = (holder.code, *_sharing(holder.code, holder.name))
+    return any(scope is (source.definition_at(code.co_firstlineno) or source.tree) for code in codes)
+
+
+def _sharing(code: CodeType, name: str) -> Iterator[CodeType]:
+    """The functions within that use the variable of the outer one."""
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType) and name in inner.co_freevars:
+            yield inner
+            yield from _sharing(inner, name)
 
 
 def _nearest(chain: list[tuple[CodeType, int]], candidates: list[_Candidate]) -> _Candidate | None:

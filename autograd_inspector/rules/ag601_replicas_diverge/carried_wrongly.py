@@ -7,12 +7,12 @@ from typing import Literal
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.reductions import Reached
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import Communicated
 from autograd_inspector.model.wording import agree, summarize_names
 
-_TO_ONE = frozenset({"reduce", "gather"})
 How = Literal["unwaited", "to one", "from one", "by another op"]
 
 
@@ -39,7 +39,7 @@ def _how(analysis: Analysis, calls: list[Communicated], reached: Reached) -> How
     if any(not analysis.reductions.awaited(call, reached.step.updates_from) for call in calls):
         return "unwaited"
     names = {call.name for call in calls}
-    if names <= _TO_ONE:
+    if all(is_a(name, OpKind.TO_ONE_RANK) for name in names):
         return "to one"
     if names == {"broadcast"}:
         return "from one"
@@ -51,7 +51,7 @@ def _how(analysis: Analysis, calls: list[Communicated], reached: Reached) -> How
 def _sent_back(analysis: Analysis, tensor: int, reached: Reached) -> bool:
     """Whether a gradient meets what other calls carry as well: the rank that has the sum sends it to the others."""
     exchanges, end = analysis.reductions.exchanges, reached.step.updates_from
-    others = {e.at for e in exchanges.within(reached.run.start, end) if e.name not in _TO_ONE}
+    others = {e.at for e in exchanges.within(reached.run.start, end) if not is_a(e.name, OpKind.TO_ONE_RANK)}
     carried = exchanges.carried(reached.run.start, end, of=others) if others else {}
     return any(exchanges.storage(gradient) in carried for gradient in analysis.reductions.gradients(tensor))
 
