@@ -5,14 +5,16 @@ Backward runs and every parameter gets a gradient, from the other terms: nothing
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut, differentiable, is_cut
 from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, stepped_with
+from autograd_inspector.analysis.gradient_cuts.kept_over_runs import reached_from
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
@@ -45,7 +47,11 @@ def constant_terms(
     for run, start in zip(runs, since, strict=False):
         terms.append(list(_terms(capture, leaves, run, start, meant)))
     # What was computed once, and is added in every step, is a constant by intention.
-    explained = _reached(capture, harmful)
+    explained = reached_from(
+        capture,
+        (tensor for cut in harmful for tensor in cut.through),
+        min((op.index for cut in harmful for op in cut.ops), default=len(capture.ops)),
+    )
     terms = [[(op, tensor) for op, tensor in run_terms if tensor not in explained] for run_terms in terms]
     uses = Counter(tensor for run_terms in terms for tensor in {tensor for _, tensor in run_terms})
     cuts_by_place: dict[tuple[Cause, str, int], list[GradientCut]] = {}
@@ -58,12 +64,14 @@ def constant_terms(
             *numbers_in(capture, flow, exports, numbers, run, meant),
         ):
             cuts_by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
-    # The latest is nearest to the loss: while it is there, nothing comes of taking away one behind it. One beside it
-    # that nobody wrote down, the graph that the slope of an input lacks, comes before a `detach()` that somebody did.
-    latest_first = sorted(map(_one, cuts_by_place.values()), key=lambda cut: -cut.ops[0].index)
-    slopes = [cut for cut in latest_first if cut.ops[0].name == "grad" and not _of_parameters(capture, cut.ops[0])]
-    lacking = {cut for cut in slopes if not _is_behind(flow, cut, latest_first)}
-    return tuple(sorted(latest_first, key=lambda cut: cut not in lacking))
+    # The latest is nearest to the loss: while it is there, nothing comes of taking away one behind it, which may be meant
+    # (what a policy did is a constant in its loss). One beside it that nobody wrote down, the graph that the slope of an
+    # input lacks, comes before a `detach()` that somebody did.
+    nearest: list[GradientCut] = []
+    for cut in sorted(map(_one, cuts_by_place.values()), key=lambda cut: -cut.ops[0].index):
+        if not _is_behind(flow, cut, nearest, since):
+            nearest.append(cut)
+    return tuple(sorted(nearest, key=lambda cut: cut.ops[0].name != "grad" or _of_parameters(capture, cut.ops[0])))
 
 
 def _of_parameters(capture: Capture, op: Op) -> bool:
@@ -71,22 +79,14 @@ def _of_parameters(capture: Capture, op: Op) -> bool:
     return any(capture.tensors[tensor].kind == "parameter" for tensor in op.inputs)
 
 
-def _is_behind(flow: DataFlow, cut: GradientCut, others: Collection[GradientCut]) -> bool:
-    """Whether what a cut lets through goes into another one."""
-    rest = [(tensor, op.index) for other in others if other is not cut for op in other.ops for tensor in op.inputs]
-    return any(op.index == cut.ops[0].index for op, _ in flow.upstream(rest)) if rest else False
-
-
-def _reached(capture: Capture, harmful: Collection[GradientCut]) -> set[int]:
-    """The tensors that were computed from what those cuts let through."""
-    reached = {tensor for cut in harmful for tensor in cut.through}
-    start = min((op.index for cut in harmful for op in cut.ops), default=len(capture.ops))
-    for at in range(start, len(capture.ops)):
-        op = capture.ops[at]
-        if not op.has(Trait.STEP | Trait.BACKWARD) and not reached.isdisjoint(op.inputs):
-            reached.update(op.outputs)
-            reached.update(write.tensor for write in op.writes if not capture.tensors[write.tensor].of_model)
-    return reached
+def _is_behind(flow: DataFlow, cut: GradientCut, others: Collection[GradientCut], since: Sequence[int]) -> bool:
+    """Whether what a cut let through last went into another one before the next backward; ``since``: where these end."""
+    last = cut.ops[-1].index
+    start = max([each for each in since if each <= last], default=0)
+    end = min([each for each in since if each > last], default=sys.maxsize)
+    ops = [op for other in others for op in other.ops if last < op.index < end]
+    above = flow.upstream([(tensor, op.index) for op in ops for tensor in op.inputs], lambda op, _: op.index >= start)
+    return any(op.index == last for op, _ in above) if ops else False
 
 
 def _one(cuts: list[GradientCut]) -> GradientCut:

@@ -20,6 +20,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradient_cuts.decisive import decisive
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
+from autograd_inspector.analysis.gradient_cuts.kept_over_runs import is_kept_over_runs
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -111,7 +112,8 @@ def not_in_graph(run: Backward) -> frozenset[int]:
 def _telling(capture: Capture, candidates: Iterable[GradientCut]) -> tuple[GradientCut, ...]:
     """Without the cuts that are there by intention wherever another cut explains the same parameters.
 
-    A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too.
+    A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too, and so is
+    what a policy did, which several updates learn from.
     """
     cuts = tuple(candidates)
     back = [cut for cut in cuts if is_a(cut.ops[0].name, OpKind.REWRAPS)]
@@ -123,7 +125,7 @@ def _telling(capture: Capture, candidates: Iterable[GradientCut]) -> tuple[Gradi
 
 
 def _intended(capture: Capture, cut: GradientCut) -> bool:
-    if cut.cause == "non-differentiable":
+    if cut.cause == "non-differentiable" or is_kept_over_runs(capture, cut.through, cut.ops[-1].index):
         return True
     first = cut.ops[0]
     if first.name == "set_data":
