@@ -120,8 +120,11 @@ def _telling(capture: Capture, candidates: Iterable[GradientCut]) -> tuple[Gradi
     out = [c for c in cuts if c.cause == "left autograd" and is_a(c.ops[0].name, OpKind.DETACHES)]
     again = [cut for cut in out if any(set(cut.parameters) <= set(other.parameters) for other in back)]
     cuts = tuple(cut for cut in cuts if cut not in again)  # What came back says where it had left.
-    explained = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
-    return tuple(cut for cut in cuts if not _intended(capture, cut) or not explained.issuperset(cut.parameters))
+    if len(cuts) <= 1:
+        return cuts
+    judged = [(cut, _intended(capture, cut)) for cut in cuts]
+    explained = {tensor for cut, intended in judged if not intended for tensor in cut.parameters}
+    return tuple(cut for cut, intended in judged if not intended or not explained.issuperset(cut.parameters))
 
 
 def _intended(capture: Capture, cut: GradientCut) -> bool:

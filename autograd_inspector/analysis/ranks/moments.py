@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from zlib import crc32
 
+from autograd_inspector.analysis.ranks.beginnings import Names, Places
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import WeightsMet
 from autograd_inspector.model.rank_summary import Done, Moment
 
@@ -20,9 +19,6 @@ _ROLES = {
     "stepped": "step() called here",
     "declared": "declared as replicated here",
 }
-Places = Callable[[int, str], tuple[Location, ...]]
-"""(site, role) -> the program's lines."""
-Names = Callable[[Iterable[int]], list[str]]
 
 
 def moments_of(
