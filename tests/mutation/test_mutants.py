@@ -14,8 +14,6 @@ FLOOR = 0.84
 """Just below the share that is located."""
 REPAIRED = 0.7
 """Just below the share that the edits repair."""
-WORSE = {("a2c_gae", "inference_mode block")}
-"""Of two cuts, one behind the other, both are told: the second edit lets the rollout's graph into every epoch."""
 
 
 def test_what_there_is():
@@ -30,7 +28,7 @@ def test_a_hundred_mutants(tmp_path):
     """Of programs without a fault all are silent, and no safe edit changes them.
 
     Of the faults at least so many are located by a finding, and at least so many are repaired by the edits of the
-    report; none gets worse by them but the one that is known.
+    report; none gets worse by them.
     """
     known = {each.name: each for each in originals(PROGRAMS, tmp_path, 2)}
     assert unsafe(known.values(), tmp_path) == []
@@ -43,4 +41,4 @@ def test_a_hundred_mutants(tmp_path):
     assert sum(each.located for each in faults) >= FLOOR * len(faults), told
     told = "\n".join([*unrepaired(done), *table(done, known.values())])
     assert sum(each.repair.repaired for each in faults) >= REPAIRED * len(faults), told
-    assert {(each.program, each.kind) for each in done if each.repair.worse} <= WORSE, told
+    assert [(each.program, each.kind) for each in done if each.repair.worse] == [], told
