@@ -191,7 +191,7 @@ class Written:
         """The number of a new optimizer that holds them."""
         number = len(self.optimizers)
         self.optimizers.append(
-            OptimizerRecord(number, "SGD", "torch.optim", parameters=(parameters,), site=self.site())
+            OptimizerRecord(number, "SGD", "torch.optim.sgd", parameters=(parameters,), site=self.site())
         )
         return number
 
