@@ -94,7 +94,5 @@ def test_a_layer_whose_gradient_is_noise_beside_clear_ones():
     assert found.scale == pytest.approx(1 / 0.85 - 1)
     assert not list(noisy_layers(run_with([()] * 5, steps=40, cosines=[clear, clear, (-0.5, -0.6) * 20, clear, clear])))
     assert not list(
-        noisy_layers(
-            run_with([()] * 5, steps=20, cosines=[clear[:20], clear[:20], noise[:20], clear[:20], clear[:20]])
-        )
+        noisy_layers(run_with([()] * 5, steps=20, cosines=[clear[:20], clear[:20], noise[:20], clear[:20], clear[:20]]))
     )
