@@ -87,7 +87,7 @@ def test_a_target_that_the_network_itself_computes():
 
 @pytest.mark.parametrize("how", ["linear", "regularised", "hooked", "not stepped"])
 def test_a_parameter_that_only_weighs_a_term(how):
-    """The loss is linear in it, so that it has no minimum; another use, or the program's own hand in it, is a reason."""
+    """The loss is linear in it, so it has no minimum; another use, or the program's own hand in it, is a reason."""
     program = Written()
     w, v, weight = program.parameter("w"), program.parameter("v"), program.parameter("weight", shape=())
     optimizer = program.optimizer(w, v, weight)
