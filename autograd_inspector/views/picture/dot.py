@@ -138,9 +138,9 @@ def _edge(graph: Digraph, link: Link) -> None:
             *ends,
             label=_html(element("font", *lines, color=color)),
             color=color,
-            style="dashed",
+            style="dashed" if link.kind == "severed" else "bold",
             penwidth="1.6",
-            arrowhead="tee" if link.live else "normal",
+            arrowhead="tee" if link.live and link.kind == "severed" else "normal",
         )
 
 
@@ -154,8 +154,13 @@ def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) 
     entries = [
         ("gradient" in kinds, "gradient flows back", palette.FLOW),
         ("data" in kinds or "still" in looks, "no gradient needed", palette.QUIET),
-        ("severed" in kinds, "gradient is cut", TONES[worst(*(link.tone for link in links))]),
+        ("severed" in kinds, "gradient is cut", _tone(links, "severed")),
+        ("modified" in kinds, "saved, then modified", _tone(links, "modified")),
         ("learnt" in looks, "leaf that learns", palette.HOPE),
     ]
     labels = [_small(f"■ {text}", color) for there, text, color in entries if there]
     return together(*[piece for entry in labels for piece in (entry, "    ")][:-1])
+
+
+def _tone(links: tuple[Link, ...], kind: str) -> str:
+    return TONES[worst(*(link.tone for link in links if link.kind == kind))]
