@@ -9,10 +9,11 @@ from msgspec import Struct
 from autograd_inspector.analysis.gradients.origins import GradientOrigin, gradient_origins
 from autograd_inspector.analysis.memory.checkpointing import checkpoint_savings
 from autograd_inspector.analysis.merged_graph.merge import graph_of
+from autograd_inspector.analysis.merged_graph.version_edges import version_edges
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.checkpoint_saving import CheckpointSaving
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.graph import Graph
+from autograd_inspector.model.graph import Graph, VersionEdge
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.steps_history import History
@@ -37,6 +38,11 @@ class ReportData(Struct, frozen=True, dict=True):
     def graph(self) -> Graph:
         """Ops joined with the autograd nodes they created; built on first use."""
         return graph_of(self.capture)
+
+    @cached_property
+    def version_edges(self) -> tuple[VersionEdge, ...]:
+        """Who modified what a node of the graph had saved for backward."""
+        return version_edges(self.capture, self.graph)
 
     @cached_property
     def gradient_origins(self) -> dict[int, GradientOrigin]:

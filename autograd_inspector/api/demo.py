@@ -8,6 +8,7 @@ import sys
 from autograd_inspector.api.inspect import inspect
 from autograd_inspector.api.report import Report
 from autograd_inspector.capture.preflight.random_streams import kept_streams
+from autograd_inspector.views.text.encodable import encodable
 
 PROGRAM = """\
 import torch
@@ -45,7 +46,7 @@ def demo() -> Report:
     report = inspection.report
     sys.stdout.write(f"{_numbered(PROGRAM)}\n{type(failure).__name__}: {_first_sentence(failure)}\n\n")
     if not _is_displayed():
-        sys.stdout.write(report.to_text())
+        sys.stdout.write(encodable(report.to_text(), sys.stdout.encoding))
     return report
 
 

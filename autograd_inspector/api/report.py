@@ -163,10 +163,12 @@ class Report(ReportData, frozen=True, dict=True):
         """
         from autograd_inspector.kernel.display import terminal, view_of
         from autograd_inspector.views.notebook.bundle import bundle_of, chosen
+        from autograd_inspector.views.text.encodable import encodable
 
         shown = terminal()
         if shown is not None:
-            return chosen({"text/plain": self.to_text(width=shown.width, color=shown.color)}, include, exclude)
+            text = encodable(self.to_text(width=shown.width, color=shown.color), shown.encoding)
+            return chosen({"text/plain": text}, include, exclude)
         return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)
 
 

@@ -68,8 +68,10 @@ class DisplayNames:
         return ".".join(filter(None, (model, unwrapped(call.path)))) or call.type
 
     def within(self, call: ModuleCall, outer: ModuleCall | None) -> str:
-        """What a module is called inside of another: ``head`` in ``net``; by its full name in none."""
-        around = unwrapped(outer.path) if outer is not None else ""
+        """What a module is called inside of another: ``head`` in ``net``; by its full name, ``net.head``, in none."""
+        if outer is None:
+            return self.layer(call)
+        around = unwrapped(outer.path)
         path = unwrapped(call.path)
         return (path.removeprefix(f"{around}.") if around else path) or self.layer(call)
 

@@ -74,6 +74,20 @@ class GraphEdge(Struct, frozen=True, omit_defaults=True, gc=False):
     live: bool = False
 
 
+class VersionEdge(Struct, frozen=True, gc=False):
+    """What ``source`` had saved was modified in place by ``target``, from version ``before`` to ``after``."""
+
+    source: int
+    target: int
+    before: int
+    after: int
+
+    @property
+    def said(self) -> str:
+        """``v0→v1``."""
+        return f"v{self.before}→v{self.after}"
+
+
 class Graph(Struct, frozen=True, omit_defaults=True, dict=True):
     """Nodes in program order (a leaf where it is first used), edges by target.
 

@@ -28,9 +28,14 @@ def shown(text: str, longest: int = LONGEST) -> str:
 def _visible(character: str) -> str:
     if character in _KEPT:
         return " "
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} or _is_none(ord(character)):
         return repr(character)[1:-1]
     return character
+
+
+def _is_none(code: int) -> bool:
+    """Whether Unicode promises that no character has this code: XML refuses some of them, HTML all."""
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 - they are in no other place
 
 
 def op_name(name: str) -> str:

@@ -204,7 +204,7 @@ export interface Chain {
   frame: Column;
 }
 
-/** Values between nodes. */
+/** Values between nodes; "modified": from who saved a value to who modified it, `cause` has the versions. */
 export interface Edges {
   source: Column;
   target: Column;

@@ -224,3 +224,13 @@ def test_a_file_that_cannot_be_written(script, tmp_path, capsys):
     program = script(f"import os\nos.rmdir({str(folder)!r})")
     assert main(["run", "--quiet", "--sarif", str(folder / "r.sarif"), str(program)]) == 0
     assert f"cannot write {folder / 'r.sarif'}" in capsys.readouterr().err
+
+
+def test_a_file_outside_of_the_root(tmp_path):
+    """Its URI is whole, and has no way back in it: `..` in a URI is refused by code hosts."""
+    (tmp_path / "repository").mkdir()
+    place = Location("../train.py", 3, "step", source="h += 1", role="modified here")
+    finding = Finding("AG201", "saved-tensor-modified", "error", "It was modified.", locations=(place,))
+    run = of_findings(finding, root=tmp_path / "repository")
+    artifact = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert artifact == {"uri": (tmp_path.resolve() / "train.py").as_uri()}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE
 from tests.shells import UNSEEN
 from tests.terminals import plain, terminal
 
@@ -80,3 +82,70 @@ def test_a_width_that_is_none(width, capsys, script):
     with pytest.raises(SystemExit):
         main(["run", "--width", width, str(script(PROGRAM))])
     assert "write a whole number, 20 or more" in capsys.readouterr().err.splitlines()[-1]
+
+
+NAMED = "import torch\nnaïve = torch.ones(3, requires_grad=True)\nh = naïve.exp()\nh += 1\nh.sum().backward()\n"
+
+
+def called(*arguments, **streams):
+    """The command as a shell calls it: (status, stdout, stderr), both in bytes."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    command = [sys.executable, "-m", "autograd_inspector", *map(str, arguments)]
+    done = subprocess.run(command, check=False, **streams)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The report of a program whose names are no ASCII, in a file."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "train.py").write_text(NAMED, encoding="utf-8")
+    main(["run", "--quiet", "--json", str(folder / "r.json"), str(folder / "train.py")])
+    return folder / "r.json"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_stream_that_lacks_characters(stored, environment, encoding):
+    """The report is all there, in characters that the stream has."""
+    environment.setenv("PYTHONIOENCODING", encoding)
+    for command in (["show", "--text"], ["merge"]):
+        _, out, error = called(*command, stored)
+        assert error == b""
+        assert "h += 1" in out.decode(encoding)
+        assert "1 error" in out.decode(encoding)
+
+
+def test_a_patch_for_a_stream_that_lacks_characters(script, environment):
+    """What `git apply` reads is never spelled another way: it is UTF-8."""
+    environment.setenv("PYTHONIOENCODING", "ascii")
+    _, out, _ = called("run", "--quiet", "--diff", "--unsafe-fixes", script(NAMED))
+    assert "-h += 1\n" in out.decode("utf-8")
+    assert " naïve = torch.ones" in out.decode("utf-8")
+
+
+@pytest.mark.parametrize("command", [["show", "--text"], ["merge"], ["rule", "AG201"]])
+def test_a_full_disk(stored, command):
+    """One line says what could not be written; no traceback."""
+    files = [] if command[0] == "rule" else [stored]
+    with Path("/dev/full").open("wb") as full:
+        status, _, error = called(*command, *files, stdout=full)
+    assert status == UNABLE
+    assert error.decode().splitlines()[-1].startswith("autograd-inspect: error: cannot write to stdout: ")
+    assert b"Traceback" not in error
+
+
+@pytest.mark.parametrize("command", [["show", "--text"], ["merge"], ["rule", "AG201"]])
+def test_no_stdout_at_all(stored, command):
+    """Where the shell closed it (`>&-`), nothing is printed, and the status is that of any other time."""
+    files = [] if command[0] == "rule" else [stored]
+    status, _, error = called(*command, *files, preexec_fn=lambda: os.close(1), stdout=None)
+    assert error == b""
+    assert status == (FINDINGS if command == ["merge"] else 0)
+
+
+def test_a_program_without_stdout(script):
+    """A program that raises is told of as ever where the shell closed stdout."""
+    status, _, error = called("run", script(NAMED), preexec_fn=lambda: os.close(1), stdout=None)
+    assert status == FINDINGS
+    assert b"error AG201" in error
+    assert b"AttributeError" not in error

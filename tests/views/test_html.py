@@ -11,6 +11,8 @@ from torch import nn
 import autograd_inspector
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
+from autograd_inspector.views.html.output import output_html
+from autograd_inspector.views.html.page import to_interactive_html
 from autograd_inspector.views.markup import prose
 
 HOSTILE = [
@@ -24,6 +26,9 @@ HOSTILE = [
     "lone \ud800 surrogate",
     "&lt;&amp;",
     "\\N \\G \\l",
+    "no \ufffe character \ufdd0",
+    "|a`b`|",
+    "line\u2028separator\x85",
 ]
 
 
@@ -134,6 +139,7 @@ def test_hostile_names_stay_text(name):
     """A name from the program becomes no tag, attribute, control character or direction mark in any view."""
     net = nn.Sequential()
     net.register_module("m" + name.replace(".", ""), nn.Linear(2, 2))
+    net.register_module("n" + name.replace(".", ""), nn.Linear(2, 2))
     with autograd_inspector.inspect() as inspection:
         net(torch.ones(1, 2)).detach().mul(net[0].weight).sum().backward()
     place = Location(name, 1, name, source=name, role=name, expression=name[:3])
@@ -146,7 +152,7 @@ def test_hostile_names_stay_text(name):
     assert not [attribute for attribute, _ in page.attributes if attribute.startswith("on")]
     assert page.tags.count("b") == report.to_html().count("<b>")
     for text in (report.to_html(), report.to_text(), report.to_dot(), report.to_svg()):
-        assert not re.search("[\0\x1b\u202e\ud800-\udfff]", text)
+        assert not re.search("[\0\x1b\x85\u2028\u202e\ufdd0\ufffe\ud800-\udfff]", text)
         text.encode("utf-8")
     assert max(map(len, report.to_text().split("\n"))) <= 100
     assert len(report.to_svg()) < 60_000
@@ -175,3 +181,13 @@ def test_what_stands_between_backticks_is_code():
     assert prose("it's `h` and a `") == "it&#x27;s <code>h</code> and a `"
     assert prose("`") == "`"
     assert prose("") == ""
+
+
+def test_a_link_leads_to_a_finding_of_the_interactive_page(broken, finding, monkeypatch):
+    """Where no script follows it, and on paper: each finding has its id, also one that is folded; outputs have none."""
+    monkeypatch.setattr("autograd_inspector.views.html.page.asset", lambda name: f"/* {name} */")
+    report = msgspec.structs.replace(broken, findings=(finding,) * 9)
+    ids = [value for name, value in Page(to_interactive_html(report)).attributes if name == "id"]
+    assert {f"AG201-{number}" for number in range(1, 10)} <= set(ids)
+    assert len(ids) == len(set(ids))
+    assert not [name for name, _ in Page(output_html(report)).attributes if name == "id"]

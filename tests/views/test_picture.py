@@ -229,3 +229,22 @@ def test_an_error_that_the_program_caught_raises_no_alarm():
     with pytest.raises(RuntimeError), inspection:
         w @ torch.ones(3)
     assert [box.title for box in picture(inspection.report, limit=60).boxes if box.alarms] == ["matmul"]
+
+
+def test_frames_of_one_module_tell_their_calls_apart():
+    """Each says which call it is, as boxes do; what no frame is around has its full name."""
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.second(torch.relu(self.first(x)))
+
+    block, layers = Block(), nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    with autograd_inspector.inspect() as inspection:
+        (block(torch.ones(2, 4)) + block(layers[0](torch.ones(2, 4)))).sum().backward()
+    source = inspection.report.to_dot(boxes=40)
+    assert source.count("<b>block (call 1)</b>") == source.count("<b>block (call 2)</b>") == 1
+    assert "<b>layers.0</b>" in source

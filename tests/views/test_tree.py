@@ -13,17 +13,20 @@ from autograd_inspector.views.summaries.tree import branches
 @pytest.mark.parametrize(
     ("order", "name"),
     [
-        ((0, 1, 2, 3), "0 … 3"),
-        ((0, 1), "0, 1"),
-        ((3, 1, 2), "3, 1, 2"),
-        ((5, 7, 3, 1), "5, 7, 3, 1"),
-        ((7, 6, 5, 4), "7, 6, 5, 4"),
-        ((0, 2, 4, 6), "0, 2, 4, 6"),
-        ((2, 2, 2), "2"),
+        ((0, 1, 2, 3), "layers.0 … layers.3"),
+        ((0, 1), "layers.0, layers.1"),
+        ((3, 1, 2), "layers.3, layers.1, layers.2"),
+        ((5, 7, 3, 1), "layers.5, layers.7, layers.3, layers.1"),
+        ((7, 6, 5, 4), "layers.7, layers.6, layers.5, layers.4"),
+        ((0, 2, 4, 6), "layers.0, layers.2, layers.4, layers.6"),
+        ((2, 2, 2), "layers.2"),
     ],
 )
 def test_equal_calls_are_named_in_the_order_of_the_program(order, name):
-    """A range stands for numbers that rise one by one; all else is listed as it was called."""
+    """A range stands for numbers that rise one by one; all else is listed as it was called.
+
+    Where no module is around them, they have the name that findings say: not `0`.
+    """
     layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(8))
     with autograd_inspector.inspect() as inspection:
         h = torch.ones(1, 2)

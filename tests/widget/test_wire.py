@@ -46,7 +46,7 @@ def test_the_text_is_a_wire_of_this_version(broken):
     assert read.wire == wire.WIRE
     assert buffer == b""
     assert len(read.nodes.kind) == len(broken.graph.nodes)
-    assert len(read.edges.source) == len(broken.graph.edges)
+    assert len(read.edges.source) == len(broken.graph.edges) + len(broken.version_edges)
     assert [story.rule for story in read.findings] == [finding.rule for finding in broken.findings]
 
 

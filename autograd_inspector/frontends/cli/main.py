@@ -24,7 +24,7 @@ from autograd_inspector.frontends.cli.notebook import run_notebook
 from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.overlay import lay_over
 from autograd_inspector.frontends.cli.parser import misplaced, parsed, parser_of
-from autograd_inspector.frontends.cli.screen import Screen
+from autograd_inspector.frontends.cli.screen import Screen, UnwritableError, put
 from autograd_inspector.frontends.cli.script import run_script
 from autograd_inspector.frontends.cli.show import StoredReportError, show, stored
 from autograd_inspector.frontends.cli.trial import tried
@@ -43,12 +43,20 @@ def main(arguments: list[str] | None = None) -> int:
     options = parsed(parser, arguments)
     try:
         status = _COMMANDS[options.command](parser, options)
-        sys.stdout.flush()
+        put("", sys.stdout)  # what the program has printed
     except BrokenPipeError:
-        # `autograd-inspect show --text report.json | head`: nobody reads on. What Python flushes at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `autograd-inspect show --text report.json | head`: nobody reads on.
+        _forget_stdout()
         return _UNREAD
+    except UnwritableError as failure:
+        _forget_stdout()
+        parser.error(f"cannot write to stdout: {failure.strerror or failure}")
     return status
+
+
+def _forget_stdout() -> None:
+    """What Python flushes at exit goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -165,7 +173,7 @@ def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen, beg
     if not (options.fix or options.diff):
         return
     if options.diff:
-        print(patch_of(reports, unsafe=options.unsafe_fixes), end="")
+        put(patch_of(reports, unsafe=options.unsafe_fixes), sys.stdout, exactly=True)
     else:
         for line in fixed(reports, unsafe=options.unsafe_fixes, begun=begun):
             screen.say(line)
@@ -197,7 +205,7 @@ def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         parser.error(missing(code_or_name))
     for rule in (CATALOGUE[each] for each in (sorted(CATALOGUE) if options.all else [code])):
         title = f"{rule.code} {rule.name}"
-        print(f"{title}\n{'=' * len(title)}\n\n{_without_markup(rule.page)}\n")
+        put(f"{title}\n{'=' * len(title)}\n\n{_without_markup(rule.page)}\n\n", sys.stdout)
     return 0
 
 
@@ -216,7 +224,9 @@ def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return 0
     try:
         for line in show(report, Path(options.html).expanduser() if options.html else None):
-            print(line)
+            put(f"{line}\n", sys.stdout)
+    except (BrokenPipeError, UnwritableError):
+        raise
     except OSError as failure:
         parser.error(f"cannot write {options.html or 'a temporary file'}: {failure.strerror or failure}")
     return 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.cli.outcome import Asked, Outcome, ProgramError
+from autograd_inspector.frontends.cli.screen import put
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -65,7 +66,7 @@ def _execute(client: Any, begin: str) -> int:
                 _print(cell)
                 return 1
             except DeadKernelError:
-                sys.stderr.write("autograd-inspect: the kernel died\n")
+                put("autograd-inspect: the kernel died\n", sys.stderr)
                 return 1
             if index > 0:
                 _print(cell)
@@ -80,5 +81,4 @@ def _print(cell: Any) -> None:
             text = "\n".join(output.traceback) + "\n"
         else:
             text = output.get("text") or output.get("data", {}).get("text/plain", "") + "\n"
-        stream.write(text if stream.isatty() else _COLOURS.sub("", text))
-        stream.flush()
+        put(text if stream is not None and stream.isatty() else _COLOURS.sub("", text), stream)

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.overlay import text_of
+from autograd_inspector.frontends.cli.screen import put
 from autograd_inspector.own_files import runs_a_program
 
 Load = Callable[[ModuleType], CodeType]
@@ -57,7 +58,7 @@ def run(load: Load, argv: Sequence[str], folder: Path, asked: Asked, *, ended: E
 
         process = os.getpid()
         failed, left = _guarded(execute)
-    sys.stdout.flush()
+    put("", sys.stdout)
     status = failed if left is None else left
     if os.getpid() != process:
         raise SystemExit(status)
@@ -86,7 +87,7 @@ def _execute(code: CodeType, module: ModuleType) -> int:
         if leaving.code is None or isinstance(leaving.code, int):
             # What the system keeps of it: `sys.exit(-1)` is 255 to the caller.
             return (leaving.code or 0) & (0xFF if os.name == "posix" else -1)
-        sys.stderr.write(f"{leaving.code}\n")
+        put(f"{leaving.code}\n", sys.stderr)
         return 1
     return 0
 
@@ -111,7 +112,7 @@ def _as_main(argv: Sequence[str], folder: Path) -> Iterator[ModuleType]:
 
 def _print(error: BaseException) -> None:
     """The traceback as without us: from the program's own frame on."""
-    sys.stdout.flush()
+    put("", sys.stdout)
     traceback.print_exception(type(error), error, _below(error.__traceback__))
 
 

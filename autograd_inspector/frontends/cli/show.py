@@ -58,7 +58,7 @@ def show(report: Report | RanksReport, html: Path | None) -> Iterator[str]:
 
 def screen() -> bool:
     """Whether somebody sits before this terminal and can see a browser's window."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return False
     display_variables = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return sys.platform in {"darwin", "win32"} or any(os.environ.get(name) for name in display_variables)

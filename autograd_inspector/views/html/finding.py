@@ -47,21 +47,24 @@ def finding_section(
 ) -> Markup:
     """Everything about one finding; ``anchor`` is where a link leads, ``heading`` the tag of its title."""
     parts = [element(heading, title(finding), class_="ags-title"), *_body(finding, pages or {})]
-    where = {"id": anchor} if anchor else {}
-    return element("section", *parts, class_=f"ags-finding ags-{finding.severity}", **where)
+    return element("section", *parts, **_attributes(finding, anchor))
 
 
-def folded_section(finding: Finding, pages: Mapping[str, RulePage]) -> Markup:
+def folded_section(finding: Finding, pages: Mapping[str, RulePage], *, anchor: str = "") -> Markup:
     """The same, opened by a click; closed, it still names the line."""
     line = [" ", element("code", _culprit_line(finding.locations[0]))] if finding.locations else []
     summary = element("summary", title(finding), *line, class_="ags-title")
-    return element("details", summary, *_body(finding, pages), class_=f"ags-finding ags-{finding.severity}")
+    return element("details", summary, *_body(finding, pages), **_attributes(finding, anchor))
 
 
-def brief_section(finding: Finding) -> Markup:
+def brief_section(finding: Finding, *, anchor: str = "") -> Markup:
     """The line, why and the fix alone."""
     parts = [element("p", title(finding), class_="ags-title"), *_answer(finding), *_fix(finding)]
-    return element("section", *parts, class_=f"ags-finding ags-{finding.severity}")
+    return element("section", *parts, **_attributes(finding, anchor))
+
+
+def _attributes(finding: Finding, anchor: str) -> dict[str, str]:
+    return {"class_": f"ags-finding ags-{finding.severity}", **({"id": anchor} if anchor else {})}
 
 
 def title(finding: Finding) -> Markup:

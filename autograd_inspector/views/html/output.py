@@ -1,6 +1,6 @@
 """A report in the output of a notebook cell, wherever the widget does not live: saved, converted, opened elsewhere.
 
-No script, no ids, nothing from the network, and nothing that differs from run to run.
+No script, no ids but on request, nothing from the network, and nothing that differs from run to run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.html.excerpts import lines_of
-from autograd_inspector.views.html.finding import brief_section, finding_section, folded_section, pages_of
+from autograd_inspector.views.html.finding import anchors_of, brief_section, finding_section, folded_section, pages_of
 from autograd_inspector.views.html.raised import raised_section
 from autograd_inspector.views.html.style import sheet
 from autograd_inspector.views.markup import Markup, element, prose, together
@@ -29,11 +29,14 @@ _NOTES = 6
 _LINES = 12
 
 
-def output_html(report: ReportData, svg: str = "") -> str:
-    """Findings, what torch raised, steps and bytes in a line each, notes, the picture, as far as there is room."""
+def output_html(report: ReportData, svg: str = "", *, linked: bool = False) -> str:
+    """Findings, what torch raised, steps and bytes in a line each, notes, the picture, as far as there is room.
+
+    ``linked``: links lead to the findings, for nothing else of the page has their ids.
+    """
     style = element("style", sheet("finding.css"), sheet("output.css"))
     heading = element("p", element("strong", "autograd inspector"), " ", element("span", headline(report)))
-    parts = [heading, *_fitting(report, LARGEST // 2), *raised_section(report), *_in_short(report)]
+    parts = [heading, *_fitting(report, LARGEST // 2, linked=linked), *raised_section(report), *_in_short(report)]
     picture = element("div", image_of(svg), class_="ags-frame") if svg else Markup()
     if sum(map(len, parts)) + len(picture) + len(style) > LARGEST:
         picture = Markup()
@@ -41,12 +44,14 @@ def output_html(report: ReportData, svg: str = "") -> str:
     return element("div", *parts, picture, style, class_="agi-static") + "\n"
 
 
-def _fitting(report: ReportData, room: int) -> Iterator[Markup]:
+def _fitting(report: ReportData, room: int, *, linked: bool) -> Iterator[Markup]:
     """The findings, most severe first, as long as there is room; one that has too much to show in short."""
     pages = pages_of(report.pages)
-    for number, finding in enumerate(report.findings):
-        part = finding_section(finding, pages) if number < _OPEN else folded_section(finding, pages)
-        part = part if len(part) <= room else brief_section(finding)
+    anchors = anchors_of(report.findings) if linked else [""] * len(report.findings)
+    for number, (finding, anchor) in enumerate(zip(report.findings, anchors, strict=True)):
+        section = finding_section if number < _OPEN else folded_section
+        part = section(finding, pages, anchor=anchor)
+        part = part if len(part) <= room else brief_section(finding, anchor=anchor)
         room -= len(part)
         if room < 0:
             more = counted(len(report.findings) - number, "finding")

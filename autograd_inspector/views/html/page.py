@@ -36,7 +36,7 @@ def to_interactive_html(report: ReportData) -> str:
     # `<` occurs in JSON only inside of strings, where it may be written as an escape.
     body = together(
         element("main", id="root"),
-        element("div", Markup(output_html(report, _svg(report))), id="paper"),
+        element("div", Markup(output_html(report, _svg(report), linked=True)), id="paper"),
         element("noscript", element("style", Markup(_NO_SCRIPT))),
         element("script", Markup(payload.replace("<", "\\u003c")), type="application/json", id="payload"),
         element("script", Markup(base64.b64encode(buffer).decode()), type="text/plain", id="buffer"),

@@ -14,12 +14,12 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.autograd import Backward, GraphHead, SavedTensor
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode
+from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode, VersionEdge
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.tensor import TensorRecord
-from autograd_inspector.views.picture.boxes import Box, picture
+from autograd_inspector.views.picture.boxes import Box, Picture, picture
 
 _BOXES = 40
 """As many as a picture has by default: the fallbacks share it."""
@@ -51,6 +51,7 @@ class _Condensing:
         edges = tuple(
             GraphEdge(link.source, link.target, link.kind, cause=link.cause, site=self._site(link.site), live=link.live)
             for link in drawn.links
+            if link.kind != "modified"
         )
         whole = self.whole.graph
         graph = Graph(nodes, edges, saved_bytes=whole.saved_bytes, truncated=whole.truncated)
@@ -78,6 +79,7 @@ class _Condensing:
         findings = tuple(map(self._finding, self.whole.findings[: self.rows]))
         small = ReportData(capture, findings, self.whole.ignored, self.whole.notes[: self.rows], pages=self.whole.pages)
         small.__dict__["graph"] = graph
+        small.__dict__["version_edges"] = tuple(self._versions(drawn))
         small.__dict__["gradient_origins"] = origins
         graph.__dict__["by_op"] = {
             op: box.id
@@ -86,6 +88,14 @@ class _Condensing:
             if op >= 0
         }
         return small
+
+    def _versions(self, drawn: Picture) -> Iterator[VersionEdge]:
+        """Between boxes; within one of them there is nothing to lead to."""
+        box_of = {number: box.id for box in drawn.boxes for number in box.nodes}
+        for edge in self.whole.version_edges:
+            ends = box_of.get(edge.source), box_of.get(edge.target)
+            if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
+                yield replace(edge, source=ends[0], target=ends[1])
 
     def _origins(self) -> Iterator[tuple[int, GradientOrigin]]:
         """Which losses the gradients of the rows came from."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode
+from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode, VersionEdge
 from autograd_inspector.views.picture.folding import Folding, Key
 from autograd_inspector.views.picture.labels import alarms_of, ended, leaf_title, title_of
 from autograd_inspector.views.picture.relevant import relevant
@@ -48,11 +49,12 @@ class Link(Struct, frozen=True):
     """Values between boxes.
 
     ``label``: why gradient does not come back; ``live``: whether it should; ``tone``: how bad it is that it does not.
+    ``modified``: from a box that saved a value to the one that modified it; ``label`` has the versions.
     """
 
     source: int
     target: int
-    kind: Literal["gradient", "data", "severed"]
+    kind: Literal["gradient", "data", "severed", "modified"]
     label: str = ""
     live: bool = False
     tone: Tone = ""
@@ -103,7 +105,7 @@ class _Drawing:
             if edge.kind == "severed" and self._inside(edge):
                 cuts[self.keys[edge.target]].append(edge)
         boxes = [self._box(ids[key], key, nodes, cuts[key]) for key, nodes in members.items()]
-        return Picture(tuple(boxes), self._links(ids))
+        return Picture(tuple(boxes), (*self._links(ids), *self._versions(ids)))
 
     def _inside(self, edge: GraphEdge) -> bool:
         return self.keys.get(edge.source) == self.keys.get(edge.target)
@@ -207,6 +209,20 @@ class _Drawing:
             for (tail, head, _), edge in edge_of_pair.items()
             if edge.kind != "data" or (tail, head, True) not in edge_of_pair
         )
+
+    def _versions(self, ids: dict[Key, int]) -> Iterator[Link]:
+        """Between two boxes one link, with the versions from the first write to the last."""
+        pairs: dict[tuple[int, int], list[VersionEdge]] = {}
+        for edge in self.report.version_edges:
+            ends = [ids.get(self.keys.get(node, ())) for node in (edge.source, edge.target)]
+            if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
+                pairs.setdefault((ends[0], ends[1]), []).append(edge)
+        for (tail, head), edges in pairs.items():
+            span = VersionEdge(tail, head, min(e.before for e in edges), max(e.after for e in edges))
+            yield Link(tail, head, "modified", span.said, live=True, tone=self._tone_of(edges))
+
+    def _tone_of(self, edges: list[VersionEdge]) -> Tone:
+        return worst(*(self._tone([self.nodes[edge.source]]) for edge in edges)) or "warning"
 
     def _severed(self, edge: GraphEdge) -> Tone:
         return self.alarms.at(edge.site) if edge.kind == "severed" and edge.live else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from graphviz import Digraph
 
 from autograd_inspector.analysis.report_data import ReportData
@@ -54,7 +56,7 @@ def to_dot(report: ReportData, *, boxes: int = 40, color_by: ColorBy = "gradient
     if _called_again(drawn.boxes, report):
         graph.attr(ordering="out")  # Else `dot` puts the calls wherever the fewest edges cross.
     graph.attr(label=_html(_legend(drawn.boxes, drawn.links, color_by)))
-    _cluster(graph, drawn.boxes, 0, report, paints)
+    _cluster(graph, drawn.boxes, 0, _frame_names(drawn.boxes, report), paints)
     for link in drawn.links:
         _edge(graph, link)
     return graph
@@ -71,7 +73,22 @@ def _html(label: Markup) -> str:
     return f"<{label}>" if label else ""
 
 
-def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: ReportData, paints: dict[int, Paint]) -> None:
+def _frame_names(boxes: tuple[Box, ...], report: ReportData) -> dict[int, tuple[str, str]]:
+    """Module call -> its name and class, as its frame says them; which call it is where there are several frames."""
+    calls = report.capture.calls
+    framed = [calls[number] for number in dict.fromkeys(call for box in boxes for call in box.chain)]
+    times = Counter((call.root, call.path) for call in framed)
+    names = {}
+    for call in framed:
+        name = report.capture.display_names.within(call, calls[call.parent] if call.parent >= 0 else None)
+        again = f" (call {call.nth})" if times[call.root, call.path] > 1 else ""
+        names[call.id] = shown(name, 60) + again, shown(call.type, 60)
+    return names
+
+
+def _cluster(
+    graph: Digraph, boxes: tuple[Box, ...], depth: int, names: dict[int, tuple[str, str]], paints: dict[int, Paint]
+) -> None:
     """Boxes of one level, those of one module call inside a frame; a frame around one box says nothing."""
     inside: dict[int, list[Box]] = {}
     for box in boxes:
@@ -83,11 +100,10 @@ def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: ReportD
         if len(members) == 1:
             _node(graph, members[0], paints[members[0].id])
             continue
-        record = report.capture.calls[call]
-        name = report.capture.display_names.within(record, None)
+        name, kind = names[call]
         with graph.subgraph(name=f"cluster_{call}") as frame:
             frame.attr(
-                label=_html(together(element("b", shown(name, 60)), f"  {shown(record.type, 60)}")),
+                label=_html(together(element("b", name), f"  {kind}")),
                 labelloc="t",
                 labeljust="l",
                 style="rounded,filled",
@@ -97,7 +113,7 @@ def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: ReportD
                 tooltip=escaped(name),
                 margin="9",
             )
-            _cluster(frame, tuple(members), depth + 1, report, paints)
+            _cluster(frame, tuple(members), depth + 1, names, paints)
 
 
 def _node(graph: Digraph, box: Box, paint: Paint) -> None:
@@ -138,9 +154,9 @@ def _edge(graph: Digraph, link: Link) -> None:
             *ends,
             label=_html(element("font", *lines, color=color)),
             color=color,
-            style="dashed",
+            style="dashed" if link.kind == "severed" else "bold",
             penwidth="1.6",
-            arrowhead="tee" if link.live else "normal",
+            arrowhead="tee" if link.live and link.kind == "severed" else "normal",
         )
 
 
@@ -154,8 +170,13 @@ def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) 
     entries = [
         ("gradient" in kinds, "gradient flows back", palette.FLOW),
         ("data" in kinds or "still" in looks, "no gradient needed", palette.QUIET),
-        ("severed" in kinds, "gradient is cut", TONES[worst(*(link.tone for link in links))]),
+        ("severed" in kinds, "gradient is cut", _tone(links, "severed")),
+        ("modified" in kinds, "saved, then modified", _tone(links, "modified")),
         ("learnt" in looks, "leaf that learns", palette.HOPE),
     ]
     labels = [_small(f"■ {text}", color) for there, text, color in entries if there]
     return together(*[piece for entry in labels for piece in (entry, "    ")][:-1])
+
+
+def _tone(links: tuple[Link, ...], kind: str) -> str:
+    return TONES[worst(*(link.tone for link in links if link.kind == kind))]

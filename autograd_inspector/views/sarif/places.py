@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,11 @@ class Places:
 
     def _artifact(self, file: Path) -> dict[str, str]:
         path = file if file.is_absolute() else self._root / file
-        try:
-            inside = path.resolve().relative_to(self._root)
-        except (OSError, ValueError):
+        with suppress(OSError):
+            path = path.resolve()
+        if not path.is_relative_to(self._root):
             return {"uri": path.as_uri()}
+        inside = path.relative_to(self._root)
         return {"uri": quote(inside.as_posix(), errors="replace"), "uriBaseId": SRCROOT}
 
     def _place(self, location: Location) -> dict[str, Any]:

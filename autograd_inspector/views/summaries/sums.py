@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.totals import Total
-from autograd_inspector.views.display_text import size
+from autograd_inspector.views.display_text import shown, size
 
 _MODULES = 6
+_NAME = 80
 
 
 def sums_of(placement: Placement) -> tuple[str, ...]:
@@ -34,7 +35,7 @@ def _kinds(total: Total) -> str:
 
 def _largest(parts: dict[str, Total]) -> Iterator[str]:
     ranked = sorted(parts.items(), key=lambda pair: -pair[1].all)
-    yield from (f"{name} {size(total.all)}" for name, total in ranked[:_MODULES])
+    yield from (f"{shown(name, _NAME)} {size(total.all)}" for name, total in ranked[:_MODULES])
     rest = ranked[_MODULES:]
     if rest:
         yield f"{len(rest)} more {size(sum(total.all for _, total in rest))}"

@@ -15,20 +15,20 @@ from autograd_inspector.views.tables.events import arrived_in, remarks_of
 def graph_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
     """Nodes, what belongs to them, and edges."""
     number, text = columns.numbers, columns.texts
-    edges, nodes = report.graph.edges, report.graph.nodes
+    edges, versions, nodes = report.graph.edges, report.version_edges, report.graph.nodes
     remarks = list(remarks_of(report.capture, report.graph))
     return {
         "nodes": _nodes(report, columns),
         "grad_fns": wire.GradFns(text(name for node in nodes for name in node.grad_fns)),
         "saved": _saved(report, columns),
         "edges": wire.Edges(
-            source=number([e.source for e in edges]),
-            target=number([e.target for e in edges]),
-            kind=text(e.kind for e in edges),
-            tensor=number([e.tensor for e in edges]),
-            cause=text(e.cause for e in edges),
-            site=number([e.site for e in edges]),
-            live=number([int(e.live) for e in edges]),
+            source=number([e.source for e in edges] + [e.source for e in versions]),
+            target=number([e.target for e in edges] + [e.target for e in versions]),
+            kind=text([e.kind for e in edges] + ["modified"] * len(versions)),
+            tensor=number([e.tensor for e in edges] + [-1] * len(versions)),
+            cause=text([e.cause for e in edges] + [e.said for e in versions]),
+            site=number([e.site for e in edges] + [-1] * len(versions)),
+            live=number([int(e.live) for e in edges] + [1] * len(versions)),
         ),
         "remarks": wire.NodeNotes(
             node=number([r.node for r in remarks]),

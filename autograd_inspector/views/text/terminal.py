@@ -15,22 +15,27 @@ Color = Literal["auto", "always", "never"]
 
 
 class Terminal(Struct, frozen=True):
-    """``width`` in columns; ``color``: whether the text has ANSI colours."""
+    """``width`` in columns; ``color``: whether the text has ANSI colours; ``encoding``: of characters, None: any."""
 
     width: int = WIDTH
     color: bool = False
+    encoding: str | None = None
 
 
-def terminal_of(stream: IO[str], *, width: int | None = None, color: Color = "auto") -> Terminal:
+def terminal_of(stream: IO[str] | None, *, width: int | None = None, color: Color = "auto") -> Terminal:
     """Of a terminal its own width, and colours unless NO_COLOR is set or TERM is "dumb"; FORCE_COLOR asks for them.
 
-    ``width`` and ``color`` other than "auto" come before what the stream and the environment say.
+    None is a stream that was closed before Python began. ``width`` and ``color`` other than "auto" come before what the
+    stream and the environment say.
     """
+    if stream is None:
+        return Terminal(width or WIDTH, color == "always")
     console = Console(file=stream, force_jupyter=False)
     if width is None:
         width = max(console.width, NARROWEST) if _shows(stream) else WIDTH
     colored = console.color_system is not None and not console.no_color
-    return Terminal(width, colored if color == "auto" else color == "always")
+    encoding = getattr(stream, "encoding", None)
+    return Terminal(width, colored if color == "auto" else color == "always", encoding)
 
 
 def _shows(stream: IO[str]) -> bool:

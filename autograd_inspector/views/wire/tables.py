@@ -49,7 +49,7 @@ class Saved(Struct, frozen=True):
 
 
 class Edges(Struct, frozen=True):
-    """Values between nodes."""
+    """Values between nodes; "modified": from who saved a value to who modified it, ``cause`` has the versions."""
 
     source: Column
     target: Column

@@ -4,7 +4,6 @@ import { NODE_FLAGS } from "../wire";
 import type { Capture } from "./capture";
 import type { CaptureGraph, EdgeKind, GraphEdge, GraphNode, Modified, NodeKind } from "./graph";
 import { severityOf } from "./severity";
-import { versionEdges } from "./version_edges";
 
 /** Shared by all nodes that have none: in a large graph nearly all. */
 const NONE: never[] = [];
@@ -40,7 +39,7 @@ function made(capture: Capture): CaptureGraph {
   }
   return {
     nodes,
-    edges: [...edgesOf(capture), ...versionEdges(capture, nodes)],
+    edges: edgesOf(capture),
     calls: Array.from(calls.parent, (parent, id) => ({
       id,
       parent,
