@@ -11,35 +11,16 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
-from autograd_inspector.analysis.ranks.summary import summarized
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.api.rank_parts import SCHEMA, PartReader, RankPart, part_of
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.model.placement import Placement
-from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranked_vitals import RankedVitals
 from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
-from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
-from autograd_inspector.model.vitals import Vitals
+from autograd_inspector.model.sound import fault_in_ranks
 from autograd_inspector.rules import findings_across
 from autograd_inspector.views.archive import decode, encode
 from autograd_inspector.views.whole import write_whole
-
-SCHEMA = 1
-"""Version of the JSON form; a reader refuses any other."""
-_LONGEST = 400
-"""Characters of an error's first line that are sent."""
-
-
-class RankPart(Struct, frozen=True):
-    """What one rank tells the others: where its tensors live, what was found there, what the program raised."""
-
-    placement: Placement = Placement()
-    findings: tuple[Finding, ...] = ()
-    error: str = ""
-    schema: int = SCHEMA
-    summary: RankSummary = RankSummary()
-    vitals: Vitals = Vitals()
 
 
 class RanksReport(Struct, frozen=True):
@@ -102,12 +83,6 @@ class RanksReport(Struct, frozen=True):
         return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
 
 
-def part_of(report: ReportData) -> RankPart:
-    """What a report tells the other ranks."""
-    error = report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST]
-    return RankPart(report.placement, report.findings, error, summary=summarized(report.capture), vitals=report.vitals)
-
-
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
     """One report of those of some ranks; None stands for a rank that reported nothing."""
     ranks: dict[str, list[int]] = {}
@@ -120,7 +95,8 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
             ranks.setdefault(key, []).append(rank)
     placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
     raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
-    placement = placement_of_ranks(placements)
+    totals = {rank: part.total for rank, part in parts.items() if part is not None and part.total is not None}
+    placement = placement_of_ranks(placements, totals)
     summaries = {rank: part.summary for rank, part in parts.items() if part is not None}
     across, failed = findings_across(summaries, placement, findings.values())
     own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
@@ -130,17 +106,14 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed), lanes=lanes, vitals=vitals)
 
 
-def _fault(part: RankPart) -> str:
-    return fault_in_placement(part.placement)
-
-
 def merged_parts(parts: Mapping[int, bytes | None]) -> RanksReport:
-    """One report of what ranks sent, None for one that sent nothing; of the same bytes one part is kept."""
-    read: dict[bytes | None, RankPart | None] = {None: None}
-    for data in parts.values():
-        if data is not None and data not in read:
-            read[data] = decode(data, RankPart, SCHEMA, _fault)
-    return ranks_report({rank: read[parts[rank]] for rank in sorted(parts)})
+    """One report of what ranks sent, None for one that sent nothing; what several tell alike is kept once."""
+    reader = PartReader()
+    read = {}
+    for rank in sorted(parts):
+        data = parts[rank]
+        read[rank] = None if data is None else reader.read(data)
+    return ranks_report(read)
 
 
 def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]) -> RanksReport | None:
