@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from msgspec import Raw, Struct
 
 from autograd_inspector.analysis.ranks.summary import summarized
+from autograd_inspector.analysis.ranks_data import RANKS_SCHEMA as SCHEMA
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import Placement
@@ -17,8 +18,6 @@ from autograd_inspector.model.totals import Total
 from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.views.archive import ReportFormatError, decode_outline, decode_piece
 
-SCHEMA = 1
-"""Version of the JSON form; a reader refuses any other."""
 _LONGEST = 400
 """Characters of an error's first line that are sent."""
 

@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
+from autograd_inspector.analysis.ranks_data import RanksData, ReportOfRank, most_telling, reports_of_ranks
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.api.rank_parts import SCHEMA, PartReader, RankPart, part_of
+from autograd_inspector.api.report import Report
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.model.ranked_vitals import RankedVitals
-from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
+from autograd_inspector.model.ranks import RankedFinding
+from autograd_inspector.model.rule_page import page_of
 from autograd_inspector.model.sound import fault_in_ranks
-from autograd_inspector.rules import findings_across
+from autograd_inspector.rules import CATALOGUE, findings_across
 from autograd_inspector.views.archive import decode, encode
 from autograd_inspector.views.whole import write_whole
 
+if TYPE_CHECKING:
+    from autograd_inspector.kernel.widget import ReportWidget
 
-class RanksReport(Struct, frozen=True):
+
+class RanksReport(RanksData, frozen=True, dict=True):
     """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them.
 
     ``vitals``: the statistics over the steps, of all ranks together.
     ``lanes`` have what each rank did with the others, in order, once for all ranks that did the same.
     """
 
-    placement: RankedPlacement
-    findings: tuple[RankedFinding, ...] = ()
-    notes: tuple[str, ...] = ()
-    schema: int = SCHEMA
-    vitals: RankedVitals = RankedVitals()
-    lanes: tuple[Lane, ...] = ()
+    @property
+    def reports(self) -> dict[int, ReportData]:
+        """The reports that were merged, by rank, as far as they are in this process; none in what JSON brought."""
+        kept: dict[int, ReportData] = self.__dict__.get("_reports", {})
+        return kept
+
+    @cached_property
+    def _of_ranks(self) -> dict[int, ReportOfRank]:
+        rules = dict.fromkeys(each.finding.rule for each in self.findings)
+        pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in rules if rule in CATALOGUE)
+        return reports_of_ranks(self, self.reports, pages)
+
+    def of_rank(self, rank: int) -> ReportOfRank:
+        """What the widget shows of one rank: its capture, under the findings of all; KeyError where it is not here."""
+        return self._of_ranks[rank]
+
+    def widget(self) -> ReportWidget:
+        """The interactive widget, with a switch for each rank whose report is here.
+
+        Raises WidgetNotBuiltError in a checkout whose widget was not built.
+        """
+        from autograd_inspector.kernel.widget import ReportWidget
+
+        return ReportWidget(most_telling(self._of_ranks))
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
@@ -43,11 +65,19 @@ class RanksReport(Struct, frozen=True):
 
         return ranks_text(self.placement, self.findings, self.notes, self.lanes, self.vitals, width=width, color=color)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Everything as one static HTML page, also written to ``path``."""
-        from autograd_inspector.views.html.ranks import ranks_html
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False) -> str:
+        """Everything as one static HTML page, also written to ``path``; ``interactive``: with the widget in it.
 
-        page = ranks_html(self.placement, self.findings, self.notes, self.lanes, self.vitals)
+        Raises WidgetNotBuiltError for an interactive page in a checkout whose widget was not built.
+        """
+        if interactive:
+            from autograd_inspector.views.html.page import to_interactive_html
+
+            page = to_interactive_html(most_telling(self._of_ranks))
+        else:
+            from autograd_inspector.views.html.ranks import ranks_html
+
+            page = ranks_html(self.placement, self.findings, self.notes, self.lanes, self.vitals)
         if path is not None:
             write_whole(Path(path), page)
         return page
@@ -70,17 +100,58 @@ class RanksReport(Struct, frozen=True):
 
         return f"<RanksReport: {headline(self.placement, self.findings)}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from autograd_inspector.kernel.display import terminal
+    def _ipython_display_(self) -> None:
+        """As the outputs of a notebook cell: what any viewer shows, and below it the widget; see ``Report``."""
+        from autograd_inspector.kernel.display import display_apart
+        from autograd_inspector.kernel.shell import shell_in_kernel
+
+        if shell_in_kernel() is None:
+            raise NotImplementedError
+        display_apart(self._repr_mimebundle_())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from autograd_inspector.kernel.display import terminal, view_of
+        from autograd_inspector.views.notebook.bundle import chosen
 
         shown = terminal()
-        bundle = {"text/plain": self.to_text() if shown is None else self.to_text(width=shown.width, color=shown.color)}
-        if shown is None:
-            from autograd_inspector.views.html.ranks import ranks_output
+        if shown is not None:
+            return chosen({"text/plain": self.to_text(width=shown.width, color=shown.color)}, include, exclude)
+        from autograd_inspector.views.html.ranks import ranks_output
+        from autograd_inspector.views.notebook.saved import CAPTURE, saved
 
-            bundle["text/html"] = ranks_output(self.placement, self.findings, self.notes, self.lanes)
-        wanted = set(bundle) if include is None else set(include)
-        return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
+        first = most_telling(self._of_ranks)
+        bundle = {
+            **view_of(first),
+            "text/plain": self.to_text(),
+            "text/html": ranks_output(self.placement, self.findings, self.notes, self.lanes),
+            CAPTURE: saved(first),
+        }
+        return chosen(bundle, include, exclude)
+
+
+def merge_reports(reports: Iterable[Report | str | bytes] | Mapping[int, Report | str | bytes]) -> RanksReport:
+    """One report of those of several ranks, each a Report or its JSON: of ipyparallel's engines, of files.
+
+    A report's rank is its key, else what it says itself, else its place. Raises ValueError in one line for none, and
+    for two of one rank; ReportFormatError for JSON that is no report.
+    """
+    given = list(reports.items()) if isinstance(reports, Mapping) else list(enumerate(reports))
+    read = [(rank, one if isinstance(one, ReportData) else Report.from_json(one)) for rank, one in given]
+    own = [report.capture.rank for _, report in read]
+    if not isinstance(reports, Mapping) and min(own, default=-1) >= 0:
+        read = [(report.capture.rank, report) for _, report in read]
+    of_rank = dict(sorted(read))
+    if not of_rank or len(of_rank) < len(read):
+        raise ValueError("merge_reports: two reports are of one rank" if read else "merge_reports: there is no report")
+    expected = max(*(report.capture.world_size for report in of_rank.values()), 0)
+    ranks = sorted({*of_rank, *range(expected)})
+    return with_reports(ranks_report({r: part_of(of_rank[r]) if r in of_rank else None for r in ranks}), of_rank)
+
+
+def with_reports(merged: RanksReport, reports: Mapping[int, ReportData]) -> RanksReport:
+    """The same, which keeps the reports that it was made of."""
+    merged.__dict__["_reports"] = dict(reports)
+    return merged
 
 
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
@@ -137,4 +208,5 @@ def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
     def merge(parts: Mapping[int, bytes]) -> bytes:
         return merged_parts(parts).to_json().encode()
 
-    return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
+    merged = RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
+    return with_reports(merged, {max(report.capture.rank, 0): report})
