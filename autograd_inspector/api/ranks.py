@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from autograd_inspector.analysis.ranks.vitals import merged_vitals
 from autograd_inspector.analysis.ranks_data import RanksData, ReportOfRank, most_telling, reports_of_ranks
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.api.rank_parts import SCHEMA, PartReader, RankPart, part_of
-from autograd_inspector.api.report import Report
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.ranks import RankedFinding
 from autograd_inspector.model.rule_page import page_of
@@ -127,25 +126,6 @@ class RanksReport(RanksData, frozen=True, dict=True):
             CAPTURE: saved(first),
         }
         return chosen(bundle, include, exclude)
-
-
-def merge_reports(reports: Iterable[Report | str | bytes] | Mapping[int, Report | str | bytes]) -> RanksReport:
-    """One report of those of several ranks, each a Report or its JSON: of ipyparallel's engines, of files.
-
-    A report's rank is its key, else what it says itself, else its place. Raises ValueError in one line for none, and
-    for two of one rank; ReportFormatError for JSON that is no report.
-    """
-    given = list(reports.items()) if isinstance(reports, Mapping) else list(enumerate(reports))
-    read = [(rank, one if isinstance(one, ReportData) else Report.from_json(one)) for rank, one in given]
-    own = [report.capture.rank for _, report in read]
-    if not isinstance(reports, Mapping) and min(own, default=-1) >= 0:
-        read = [(report.capture.rank, report) for _, report in read]
-    of_rank = dict(sorted(read))
-    if not of_rank or len(of_rank) < len(read):
-        raise ValueError("merge_reports: two reports are of one rank" if read else "merge_reports: there is no report")
-    expected = max(*(report.capture.world_size for report in of_rank.values()), 0)
-    ranks = sorted({*of_rank, *range(expected)})
-    return with_reports(ranks_report({r: part_of(of_rank[r]) if r in of_rank else None for r in ranks}), of_rank)
 
 
 def with_reports(merged: RanksReport, reports: Mapping[int, ReportData]) -> RanksReport:
