@@ -56,7 +56,8 @@ def reports_of_ranks(
     for rank in sorted(reports) or [-1]:
         report = reports.get(rank, ReportData(Capture()))
         # What another rank found is about ops of its own capture.
-        findings = (one.finding if rank in one.ranks else replace(one.finding, ops=()) for one in ranks.findings)
+        own = {sameness(finding): finding for finding in report.findings}
+        findings = (own.get(sameness(one.finding), replace(one.finding, ops=())) for one in ranks.findings)
         others[rank] = ReportOfRank(
             report.capture,
             tuple(findings),
@@ -67,6 +68,11 @@ def reports_of_ranks(
             others=others,
         )
     return others
+
+
+def sameness(finding: Finding) -> tuple[object, ...]:
+    """What ranks have to find alike for it to be one finding: their ops and the callers of the line may differ."""
+    return (finding.rule, finding.severity, finding.message, finding.fix, finding.subjects, finding.locations[:1])
 
 
 def most_telling(reports: Mapping[int, ReportOfRank]) -> ReportOfRank:

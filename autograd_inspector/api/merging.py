@@ -9,6 +9,9 @@ from autograd_inspector.api.rank_parts import part_of
 from autograd_inspector.api.ranks import RanksReport, ranks_report, with_reports
 from autograd_inspector.api.report import Report
 
+MOST_RANKS = 100_000
+"""A larger number in a file's name is a date or a step, and a larger world size is none."""
+
 
 def merge_reports(reports: Iterable[Report | str | bytes] | Mapping[int, Report | str | bytes]) -> RanksReport:
     """One report of those of several ranks, each a Report or its JSON: of ipyparallel's engines, of files.
@@ -24,6 +27,6 @@ def merge_reports(reports: Iterable[Report | str | bytes] | Mapping[int, Report 
     of_rank = dict(sorted(read))
     if not of_rank or len(of_rank) < len(read):
         raise ValueError("merge_reports: two reports are of one rank" if read else "merge_reports: there is no report")
-    expected = max(*(report.capture.world_size for report in of_rank.values()), 0)
-    ranks = sorted({*of_rank, *range(expected)})
+    sizes = [report.capture.world_size for report in of_rank.values() if report.capture.world_size <= MOST_RANKS]
+    ranks = sorted({*of_rank, *range(max(sizes, default=0))})
     return with_reports(ranks_report({r: part_of(of_rank[r]) if r in of_rank else None for r in ranks}), of_rank)

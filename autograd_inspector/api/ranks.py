@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
-from autograd_inspector.analysis.ranks_data import RanksData, ReportOfRank, most_telling, reports_of_ranks
+from autograd_inspector.analysis.ranks_data import RanksData, ReportOfRank, most_telling, reports_of_ranks, sameness
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.api.rank_parts import SCHEMA, PartReader, RankPart, part_of
 from autograd_inspector.model.finding import SEVERITIES, Finding
@@ -136,14 +136,15 @@ def with_reports(merged: RanksReport, reports: Mapping[int, ReportData]) -> Rank
 
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
     """One report of those of some ranks; None stands for a rank that reported nothing."""
-    ranks: dict[str, list[int]] = {}
-    findings: dict[str, Finding] = {}
+    ranks: dict[tuple[object, ...], list[int]] = {}
+    findings: dict[tuple[object, ...], Finding] = {}
     for rank in sorted(parts):
         part = parts[rank]
         for finding in part.findings if part is not None else ():
-            key = encode(finding)
+            key = sameness(finding)
             findings.setdefault(key, finding)
-            ranks.setdefault(key, []).append(rank)
+            if rank not in ranks.setdefault(key, []):
+                ranks[key].append(rank)
     placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
     raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
     totals = {rank: part.total for rank, part in parts.items() if part is not None and part.total is not None}
@@ -167,18 +168,23 @@ def merged_parts(parts: Mapping[int, bytes | None]) -> RanksReport:
     return ranks_report(read)
 
 
-def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]) -> RanksReport | None:
-    """On rank 0 the report of all ranks whose programs have ended; None on the others, and where they cannot meet."""
+def left_behind(
+    report: ReportData, *, timeout: float, hurry: Callable[[], bool] = lambda: False, name: str = "ended"
+) -> RanksReport | None:
+    """On rank 0 the report of all ranks whose programs have ended; None on the others, and where they cannot meet.
+
+    ``name``: of what has ended, where that is not the program; the same on all ranks.
+    """
     from autograd_inspector.capture.gathering import left_behind as collected
 
     capture = report.capture
     if capture.rank < 0 or capture.world_size <= 1:
         return None
     part = encode(part_of(report)).encode()
-    parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry)
+    parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry, name=name)
     if parts is None:
         return None
-    return merged_parts(parts)
+    return with_reports(merged_parts(parts), {capture.rank: report})
 
 
 def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:

@@ -131,3 +131,12 @@ def test_reports_of_several_processes_are_merged_as_data(merged):
         with pytest.raises(ValueError, match=said):
             merge_reports(wrong)
     assert isinstance(told.reports[0], Report)
+
+
+def test_a_finding_of_several_ranks_keeps_the_ops_of_each(merged):
+    """Who called the line, and how many ops ran before, may differ from rank to rank: it is one finding all the same."""
+    (finding,) = merged.reports[1].findings
+    later = replace(finding, ops=(0,), locations=finding.locations[:1])
+    told = merge_reports([merged.reports[1], replace(merged.reports[1], findings=(later,))])
+    assert [one.ranks for one in told.findings] == [(0, 1)]
+    assert [told.of_rank(rank).findings[0].ops for rank in (0, 1)] == [finding.ops, (0,)]
