@@ -134,7 +134,7 @@ def test_reports_of_several_processes_are_merged_as_data(merged):
 
 
 def test_a_finding_of_several_ranks_keeps_the_ops_of_each(merged):
-    """Who called the line, and how many ops ran before, may differ from rank to rank: it is one finding all the same."""
+    """Who called the line, and how many ops ran before, may differ: it is one finding all the same."""
     (finding,) = merged.reports[1].findings
     later = replace(finding, ops=(0,), locations=finding.locations[:1])
     told = merge_reports([merged.reports[1], replace(merged.reports[1], findings=(later,))])
