@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import Raw, Struct
 
 from autograd_inspector.analysis.ranks.summary import summarized
-from autograd_inspector.analysis.ranks_data import RANKS_SCHEMA as SCHEMA
+from autograd_inspector.analysis.ranks_data import RANKS_SCHEMA
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import Placement
@@ -33,7 +33,7 @@ class RankPart(Struct, frozen=True):
     placement: Placement = Placement()
     findings: tuple[Finding, ...] = ()
     error: str = ""
-    schema: int = SCHEMA
+    schema: int = RANKS_SCHEMA
     summary: RankSummary = RankSummary()
     vitals: Vitals = Vitals()
     total: Total | None = None
@@ -78,7 +78,7 @@ class PartReader:
 
     def read(self, data: bytes) -> RankPart:
         """One part; raises ReportFormatError in one line for anything else."""
-        pieces = decode_outline(data, _Pieces, SCHEMA)
+        pieces = decode_outline(data, _Pieces, RANKS_SCHEMA)
         return RankPart(
             self._placement(pieces.placement),
             self._all(pieces.findings, Finding),

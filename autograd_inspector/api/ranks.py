@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
-from autograd_inspector.analysis.ranks_data import RanksData, ReportOfRank, most_telling, reports_of_ranks, sameness
+from autograd_inspector.analysis.ranks_data import (
+    RANKS_SCHEMA,
+    RanksData,
+    ReportOfRank,
+    most_telling,
+    reports_of_ranks,
+    sameness,
+)
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.api.rank_parts import SCHEMA, PartReader, RankPart, part_of
+from autograd_inspector.api.rank_parts import PartReader, RankPart, part_of
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.ranks import RankedFinding
 from autograd_inspector.model.rule_page import page_of
@@ -88,7 +95,7 @@ class RanksReport(RanksData, frozen=True, dict=True):
     @classmethod
     def from_json(cls, text: str | bytes) -> RanksReport:
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
-        return decode(text, cls, SCHEMA, lambda report: fault_in_ranks(report.placement))
+        return decode(text, cls, RANKS_SCHEMA, lambda report: fault_in_ranks(report.placement))
 
     def to_dataframe(self) -> Any:
         """A pandas.DataFrame with one line a parameter; raises ImportError when pandas is not installed."""

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from autograd_inspector import inspect
-from autograd_inspector.api.ranks import part_of
+from autograd_inspector.api.rank_parts import part_of
 from autograd_inspector.views.archive import encode
 
 RANKS = 1024

@@ -9,7 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograd_inspector.api.merging import MOST_RANKS
-from autograd_inspector.api.ranks import RankPart, RanksReport, part_of, ranks_report, with_reports
+from autograd_inspector.api.rank_parts import RankPart, part_of
+from autograd_inspector.api.ranks import RanksReport, ranks_report, with_reports
 from autograd_inspector.api.report import Report
 from autograd_inspector.views.display_text import shown
 
