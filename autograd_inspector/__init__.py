@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from autograd_inspector.api.errors import AutogradFindingsError
     from autograd_inspector.api.inspect import inspect
     from autograd_inspector.api.inspect_live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
+    from autograd_inspector.api.merging import merge_reports
     from autograd_inspector.api.preflight import Preflight, PreflightError, PreflightFindingsError, preflight
+    from autograd_inspector.api.ranks import RanksReport
     from autograd_inspector.api.report import Report
     from autograd_inspector.model.checkpoint import CheckpointError
 
@@ -24,6 +26,7 @@ __all__ = [
     "Preflight",
     "PreflightError",
     "PreflightFindingsError",
+    "RanksReport",
     "Report",
     "__version__",
     "demo",
@@ -32,6 +35,7 @@ __all__ = [
     "inspect_graph",
     "inspect_model",
     "inspect_optimizer",
+    "merge_reports",
     "preflight",
 ]
 
@@ -43,6 +47,7 @@ _HOMES = {
     "Preflight": "api.preflight",
     "PreflightError": "api.preflight",
     "PreflightFindingsError": "api.preflight",
+    "RanksReport": "api.ranks",
     "Report": "api.report",
     "demo": "api.demo",
     "inspect": "api.inspect",
@@ -50,6 +55,7 @@ _HOMES = {
     "inspect_graph": "api.inspect_live",
     "inspect_model": "api.inspect_live",
     "inspect_optimizer": "api.inspect_live",
+    "merge_reports": "api.merging",
     "preflight": "api.preflight",
 }
 

@@ -23,6 +23,10 @@ def main() -> None:
     for program in (programs.broken, programs.detached, programs.attached, programs.vitals):
         text, _ = encoding.encoded(program())
         _write(program.__name__, {"text": text, "buffer": ""})
+    merged = programs.ranks()
+    for name, rank in (("ranks", 1), ("rank0", 0)):
+        text, _ = encoding.encoded(merged.of_rank(rank))
+        _write(name, {"text": text, "buffer": ""})
     notebook_file.WHOLE = 0
     short, _ = notebook_file.opened(notebook_file.saved(programs.deep(blocks=400)))
     _write("short", {"text": json.dumps(short), "buffer": ""})

@@ -4,57 +4,66 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
-from autograd_inspector.analysis.ranks.summary import summarized
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
+from autograd_inspector.analysis.ranks_data import (
+    RANKS_SCHEMA,
+    RanksData,
+    ReportOfRank,
+    most_telling,
+    reports_of_ranks,
+    sameness,
+)
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.api.rank_parts import PartReader, RankPart, part_of
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.model.placement import Placement
-from autograd_inspector.model.rank_summary import RankSummary
-from autograd_inspector.model.ranked_vitals import RankedVitals
-from autograd_inspector.model.ranks import Lane, RankedFinding, RankedPlacement
-from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
-from autograd_inspector.model.vitals import Vitals
-from autograd_inspector.rules import findings_across
+from autograd_inspector.model.ranks import RankedFinding
+from autograd_inspector.model.rule_page import page_of
+from autograd_inspector.model.sound import fault_in_ranks
+from autograd_inspector.rules import CATALOGUE, findings_across
 from autograd_inspector.views.archive import decode, encode
 from autograd_inspector.views.whole import write_whole
 
-SCHEMA = 1
-"""Version of the JSON form; a reader refuses any other."""
-_LONGEST = 400
-"""Characters of an error's first line that are sent."""
+if TYPE_CHECKING:
+    from autograd_inspector.kernel.widget import ReportWidget
 
 
-class RankPart(Struct, frozen=True):
-    """What one rank tells the others: where its tensors live, what was found there, what the program raised."""
-
-    placement: Placement = Placement()
-    findings: tuple[Finding, ...] = ()
-    error: str = ""
-    schema: int = SCHEMA
-    summary: RankSummary = RankSummary()
-    vitals: Vitals = Vitals()
-
-
-class RanksReport(Struct, frozen=True):
+class RanksReport(RanksData, frozen=True, dict=True):
     """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them.
 
     ``vitals``: the statistics over the steps, of all ranks together.
     ``lanes`` have what each rank did with the others, in order, once for all ranks that did the same.
     """
 
-    placement: RankedPlacement
-    findings: tuple[RankedFinding, ...] = ()
-    notes: tuple[str, ...] = ()
-    schema: int = SCHEMA
-    vitals: RankedVitals = RankedVitals()
-    lanes: tuple[Lane, ...] = ()
+    @property
+    def reports(self) -> dict[int, ReportData]:
+        """The reports that were merged, by rank, as far as they are in this process; none in what JSON brought."""
+        kept: dict[int, ReportData] = self.__dict__.get("_reports", {})
+        return kept
+
+    @cached_property
+    def _of_ranks(self) -> dict[int, ReportOfRank]:
+        rules = dict.fromkeys(each.finding.rule for each in self.findings)
+        pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in rules if rule in CATALOGUE)
+        return reports_of_ranks(self, self.reports, pages)
+
+    def of_rank(self, rank: int) -> ReportOfRank:
+        """What the widget shows of one rank: its capture, under the findings of all; KeyError where it is not here."""
+        return self._of_ranks[rank]
+
+    def widget(self) -> ReportWidget:
+        """The interactive widget, with a switch for each rank whose report is here.
+
+        Raises WidgetNotBuiltError in a checkout whose widget was not built.
+        """
+        from autograd_inspector.kernel.widget import ReportWidget
+
+        return ReportWidget(most_telling(self._of_ranks))
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
@@ -62,11 +71,19 @@ class RanksReport(Struct, frozen=True):
 
         return ranks_text(self.placement, self.findings, self.notes, self.lanes, self.vitals, width=width, color=color)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Everything as one static HTML page, also written to ``path``."""
-        from autograd_inspector.views.html.ranks import ranks_html
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False) -> str:
+        """Everything as one static HTML page, also written to ``path``; ``interactive``: with the widget in it.
 
-        page = ranks_html(self.placement, self.findings, self.notes, self.lanes, self.vitals)
+        Raises WidgetNotBuiltError for an interactive page in a checkout whose widget was not built.
+        """
+        if interactive:
+            from autograd_inspector.views.html.page import to_interactive_html
+
+            page = to_interactive_html(most_telling(self._of_ranks))
+        else:
+            from autograd_inspector.views.html.ranks import ranks_html
+
+            page = ranks_html(self.placement, self.findings, self.notes, self.lanes, self.vitals)
         if path is not None:
             write_whole(Path(path), page)
         return page
@@ -78,7 +95,7 @@ class RanksReport(Struct, frozen=True):
     @classmethod
     def from_json(cls, text: str | bytes) -> RanksReport:
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
-        return decode(text, cls, SCHEMA, lambda report: fault_in_ranks(report.placement))
+        return decode(text, cls, RANKS_SCHEMA, lambda report: fault_in_ranks(report.placement))
 
     def to_dataframe(self) -> Any:
         """A pandas.DataFrame with one line a parameter; raises ImportError when pandas is not installed."""
@@ -89,38 +106,56 @@ class RanksReport(Struct, frozen=True):
 
         return f"<RanksReport: {headline(self.placement, self.findings)}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from autograd_inspector.kernel.display import terminal
+    def _ipython_display_(self) -> None:
+        """As the outputs of a notebook cell: what any viewer shows, and below it the widget; see ``Report``."""
+        from autograd_inspector.kernel.display import display_apart
+        from autograd_inspector.kernel.shell import shell_in_kernel
+
+        if shell_in_kernel() is None:
+            raise NotImplementedError
+        display_apart(self._repr_mimebundle_())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from autograd_inspector.kernel.display import terminal, view_of
+        from autograd_inspector.views.notebook.bundle import chosen
 
         shown = terminal()
-        bundle = {"text/plain": self.to_text() if shown is None else self.to_text(width=shown.width, color=shown.color)}
-        if shown is None:
-            from autograd_inspector.views.html.ranks import ranks_output
+        if shown is not None:
+            return chosen({"text/plain": self.to_text(width=shown.width, color=shown.color)}, include, exclude)
+        from autograd_inspector.views.html.ranks import ranks_output
+        from autograd_inspector.views.notebook.saved import CAPTURE, saved
 
-            bundle["text/html"] = ranks_output(self.placement, self.findings, self.notes, self.lanes)
-        wanted = set(bundle) if include is None else set(include)
-        return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
+        first = most_telling(self._of_ranks)
+        bundle = {
+            **view_of(first),
+            "text/plain": self.to_text(),
+            "text/html": ranks_output(self.placement, self.findings, self.notes, self.lanes),
+            CAPTURE: saved(first),
+        }
+        return chosen(bundle, include, exclude)
 
 
-def part_of(report: ReportData) -> RankPart:
-    """What a report tells the other ranks."""
-    error = report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST]
-    return RankPart(report.placement, report.findings, error, summary=summarized(report.capture), vitals=report.vitals)
+def with_reports(merged: RanksReport, reports: Mapping[int, ReportData]) -> RanksReport:
+    """The same, which keeps the reports that it was made of."""
+    merged.__dict__["_reports"] = dict(reports)
+    return merged
 
 
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
     """One report of those of some ranks; None stands for a rank that reported nothing."""
-    ranks: dict[str, list[int]] = {}
-    findings: dict[str, Finding] = {}
+    ranks: dict[tuple[object, ...], list[int]] = {}
+    findings: dict[tuple[object, ...], Finding] = {}
     for rank in sorted(parts):
         part = parts[rank]
         for finding in part.findings if part is not None else ():
-            key = encode(finding)
+            key = sameness(finding)
             findings.setdefault(key, finding)
-            ranks.setdefault(key, []).append(rank)
+            if rank not in ranks.setdefault(key, []):
+                ranks[key].append(rank)
     placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
     raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
-    placement = placement_of_ranks(placements)
+    totals = {rank: part.total for rank, part in parts.items() if part is not None and part.total is not None}
+    placement = placement_of_ranks(placements, totals)
     summaries = {rank: part.summary for rank, part in parts.items() if part is not None}
     across, failed = findings_across(summaries, placement, findings.values())
     own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
@@ -130,31 +165,33 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed), lanes=lanes, vitals=vitals)
 
 
-def _fault(part: RankPart) -> str:
-    return fault_in_placement(part.placement)
-
-
 def merged_parts(parts: Mapping[int, bytes | None]) -> RanksReport:
-    """One report of what ranks sent, None for one that sent nothing; of the same bytes one part is kept."""
-    read: dict[bytes | None, RankPart | None] = {None: None}
-    for data in parts.values():
-        if data is not None and data not in read:
-            read[data] = decode(data, RankPart, SCHEMA, _fault)
-    return ranks_report({rank: read[parts[rank]] for rank in sorted(parts)})
+    """One report of what ranks sent, None for one that sent nothing; what several tell alike is kept once."""
+    reader = PartReader()
+    read = {}
+    for rank in sorted(parts):
+        data = parts[rank]
+        read[rank] = None if data is None else reader.read(data)
+    return ranks_report(read)
 
 
-def left_behind(report: ReportData, *, timeout: float, hurry: Callable[[], bool]) -> RanksReport | None:
-    """On rank 0 the report of all ranks whose programs have ended; None on the others, and where they cannot meet."""
+def left_behind(
+    report: ReportData, *, timeout: float, hurry: Callable[[], bool] = lambda: False, name: str = "ended"
+) -> RanksReport | None:
+    """On rank 0 the report of all ranks whose programs have ended; None on the others, and where they cannot meet.
+
+    ``name``: of what has ended, where that is not the program; the same on all ranks.
+    """
     from autograd_inspector.capture.gathering import left_behind as collected
 
     capture = report.capture
     if capture.rank < 0 or capture.world_size <= 1:
         return None
     part = encode(part_of(report)).encode()
-    parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry)
+    parts = collected(part, rank=capture.rank, world=capture.world_size, timeout=timeout, hurry=hurry, name=name)
     if parts is None:
         return None
-    return merged_parts(parts)
+    return with_reports(merged_parts(parts), {capture.rank: report})
 
 
 def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
@@ -164,4 +201,5 @@ def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
     def merge(parts: Mapping[int, bytes]) -> bytes:
         return merged_parts(parts).to_json().encode()
 
-    return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
+    merged = RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
+    return with_reports(merged, {max(report.capture.rank, 0): report})

@@ -162,6 +162,7 @@ class Report(ReportData, frozen=True, dict=True):
         IPython in a terminal prints the text, as wide as the terminal is, in colours.
         """
         from autograd_inspector.kernel.display import terminal, view_of
+        from autograd_inspector.kernel.engines import sent_by_engine
         from autograd_inspector.views.notebook.bundle import bundle_of, chosen
         from autograd_inspector.views.text.encodable import encodable
 
@@ -169,7 +170,7 @@ class Report(ReportData, frozen=True, dict=True):
         if shown is not None:
             text = encodable(self.to_text(width=shown.width, color=shown.color), shown.encoding)
             return chosen({"text/plain": text}, include, exclude)
-        return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)
+        return chosen(sent_by_engine(self, bundle_of(self, lambda: view_of(self))), include, exclude)
 
 
 def report_of(

@@ -53,17 +53,18 @@ def exchange(part: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
 
 
 def left_behind(
-    part: bytes, *, rank: int, world: int, timeout: float, hurry: Callable[[], bool]
+    part: bytes, *, rank: int, world: int, timeout: float, hurry: Callable[[], bool], name: str = "ended"
 ) -> dict[int, bytes | None] | None:
     """On rank 0 what each rank left when its program had ended, None for a rank that left nothing in time.
 
     The other ranks leave ``part`` and go; they get None, as does rank 0 where no store is left through which to meet:
     the program has ended its process group, and the launcher keeps no store of its own. ``hurry``: others end already.
+    ``name``: of the occasion, the same on all ranks, and another one for each.
     """
     store = _store_at_the_end()
     if store is None:
         return None
-    meeting = _Meeting(store, list(range(world)), rank, timeout, f"ended/{os.environ.get(_RESTARTS, '0')}")
+    meeting = _Meeting(store, list(range(world)), rank, timeout, f"{name}/{os.environ.get(_RESTARTS, '0')}")
     if rank:
         meeting.leave(part)
         return None
@@ -141,6 +142,8 @@ class _Meeting:
             time.sleep(_PAUSE)
         missing = self._missing()
         here = [rank for rank in self.ranks if rank != self.rank and rank not in missing]
+        for rank in (self.rank, *here):
+            self.store.delete_key(self._key(f"here/{rank}"))
         return dict.fromkeys(self.ranks) | {self.rank: part} | {rank: self._take(f"part/{rank}") for rank in here}
 
     def follow(self, part: bytes) -> bytes:

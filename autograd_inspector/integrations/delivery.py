@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
 from autograd_inspector.api.destinations import own_file, rank_of
+from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.api.report import Report
 from autograd_inspector.integrations.vitals_files import scalars_of
-from autograd_inspector.model.finding import SEVERITIES
+from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.model.ranks import ranks_text
+from autograd_inspector.views.summaries.ranks import headline as ranks_headline
 from autograd_inspector.views.summary import brief, headline
 from autograd_inspector.views.whole import write_whole
 
@@ -31,6 +34,19 @@ def deliver(step: int, report: Report, folder: Path, formats: tuple[str, ...]) -
 
         add(report)
     return text
+
+
+def deliver_ranks(merged: RanksReport, told: Container[Finding], folder: Path, formats: tuple[str, ...]) -> None:
+    """Write what the ranks' reports on one step are together; log what no rank has ``told`` yet."""
+    writers = {"html": merged.to_html, "json": merged.to_json, "txt": merged.to_text}
+    paths = [folder / f"all-ranks.{suffix}" for suffix in formats]
+    for suffix, path in zip(formats, paths, strict=True):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, writers[suffix]())
+    new = [one for one in merged.findings if one.finding.severity != "info" and one.finding not in told]
+    lines = [f"all ranks: {ranks_headline(merged.placement, merged.findings)}"]
+    lines += [f"on {ranks_text(one.ranks)}: {brief(one.finding)}" for one in new]
+    LOGGER.log(logging.WARNING if new else logging.INFO, "\n".join([*lines, *(f"  report: {p}" for p in paths[:1])]))
 
 
 def said_of(step: int, report: Report) -> str:

@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
     "json", "txt", or () for no file.
     ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
     and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
+    At the end of the run rank 0 writes one report of all on the last chosen step, ``all-ranks.html``: it compares them.
     """
 
     first: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,6 +13,7 @@ from typing import Any, Self
 from torch import nn
 from torch.optim import Optimizer
 
+from autograd_inspector.api.ranks import RanksReport, left_behind
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.observers.optimizers.placement import unwrapped
 from autograd_inspector.capture.session import Session, current
@@ -19,12 +21,17 @@ from autograd_inspector.capture.undisturbed.holding import by
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.vitals.collector import Vitals as Collector
 from autograd_inspector.capture.vitals.freezing import frozen
-from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
+from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver, deliver_ranks
 from autograd_inspector.integrations.options import Options, captures_each, check_options, schedule_of
 from autograd_inspector.integrations.vitals_files import write_tables
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.vitals import Vitals
+
+_PATIENCE = 30.0
+"""Seconds that rank 0 waits, when its training has ended, for the reports of the others."""
+_RUNS = count()
+"""Ranks train in the same order: the number of a run is the same on all."""
 
 Log = Callable[[int, Report, str], None]
 """Told the step, its report and the report in a few lines: puts them where the trainer logs."""
@@ -57,12 +64,18 @@ class Stepwise:
         """On a rank that speaks only of a failure that it can explain."""
         self._folder = Path()
         self._vitals: Collector | None = None
+        self.ranks: RanksReport | None = None
+        """On rank 0 of several, when the run has ended: the report of all."""
+        self._run = 0
+        self._own: Report | None = None
+        """Of the last step that each rank has chosen."""
 
     def start(self, folder: str | os.PathLike[str], *, main: bool) -> None:
         """A run begins; ``main``: on rank 0."""
         self.drop()
         self._schedule = schedule_of(self._options)
         self._off = False
+        self._run, self._own = next(_RUNS), None
         self._aside = not (main or self._options.get("all_ranks", False))
         self._folder = Path(self._options.get("directory") or Path(folder) / "autograd-inspector")
         self._vitals = Collector() if self._options.get("vitals", False) else None
@@ -72,6 +85,9 @@ class Stepwise:
         self.drop()
         if self._vitals is not None:
             self._guarded(write_tables, self.vitals, self._folder)
+        if self._own is not None and not self._off:
+            self._guarded(self._meet, self._own)
+        self._own = None
 
     @property
     def vitals(self) -> Vitals:
@@ -82,7 +98,7 @@ class Stepwise:
         """That step begins."""
         self.drop()
         self._open = step
-        self._chosen = self._schedule.begins(step) and not self._aside
+        self._chosen = self._schedule.begins(step)
         if not self._off and (self._chosen or captures_each(self._options)):
             self._guarded(self._begin, models, optimizers)
 
@@ -95,6 +111,7 @@ class Stepwise:
 
     def failed(self, error: BaseException) -> None:
         """An exception ends the run. One that is raised inside a step is explained; a user's interrupt is not."""
+        self._own = None
         if self._session is not None and isinstance(error, Exception):
             self._guarded(self._report, error)
         elif self._open and not self._off and not self._aside and isinstance(error, Exception):
@@ -154,13 +171,21 @@ class Stepwise:
         self._session = None
         self._off = self._off or bool(session.failure)
         report = report_of(capture, ignore=tuple(self._options.get("ignore", ())))
-        if self._aside and all(finding.severity != "error" for finding in report.findings):
+        if error is None and (self._options.get("every") != "auto" or self._open <= self._options.get("first", 1)):
+            self._own = report  # Within a budget each rank chooses further steps of its own.
+        if self._aside and (error is None or all(finding.severity != "error" for finding in report.findings)):
             return
         if error is None and not self._schedule.told(report.findings):
             return
         self.step, self.report = self._open, report
         text = deliver(self.step, self.report, self._folder, tuple(self._options.get("formats", FORMATS[:2])))
         self._log(self.step, self.report, text)
+
+    def _meet(self, own: Report) -> None:
+        """Rank 0 writes the report of all ranks; the others leave theirs, and wait for nobody."""
+        self.ranks = left_behind(own, timeout=_PATIENCE, name=f"trained/{self._run}")
+        if self.ranks is not None:
+            deliver_ranks(self.ranks, own.findings, self._folder, tuple(self._options.get("formats", FORMATS[:2])))
 
     def _abandon(self, session: Session) -> None:
         try:
@@ -190,6 +215,11 @@ class Reported:
     def report(self) -> Report | None:
         """The last report, None when there was none yet."""
         return self._steps.report
+
+    @property
+    def ranks(self) -> RanksReport | None:
+        """Of several ranks: on rank 0, when the training has ended, the report of all on the last chosen step."""
+        return self._steps.ranks
 
     @property
     def step(self) -> int:

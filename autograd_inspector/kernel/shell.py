@@ -12,7 +12,8 @@ def shell_in_kernel() -> Any:
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     kernel = getattr(shell, "kernel", None)
-    return None if kernel is None or _forked(kernel) else shell
+    # An engine of ipyparallel is a kernel of which no front end knows.
+    return None if kernel is None or _forked(kernel) or hasattr(kernel, "engine_id") else shell
 
 
 def _forked(kernel: Any) -> bool:

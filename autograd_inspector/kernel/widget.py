@@ -9,6 +9,7 @@ import anywidget
 import traitlets
 from ipywidgets import widget_serialization
 
+from autograd_inspector.analysis.ranks_data import ReportOfRank
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.cell_ids import cell_ids
 from autograd_inspector.kernel.page_code import PageCode, page_code
@@ -44,6 +45,7 @@ class ReportWidget(anywidget.AnyWidget):
 
     def __init__(self, report: ReportData, *, compare: ReportData | None = None, name: str = "") -> None:
         self.report = report
+        self._listed = report
         self.in_sight = True
         """False from when the front end took its last view away until it shows another."""
         self.close_unseen = False
@@ -102,15 +104,15 @@ class ReportWidget(anywidget.AnyWidget):
 
     def close(self) -> None:
         """The layout, too: it is a widget of its own, and ipywidgets would keep it for ever."""
-        if self.report.__dict__.get("_widget") is self:
-            del self.report.__dict__["_widget"]
+        if self._listed.__dict__.get("_widget") is self:
+            del self._listed.__dict__["_widget"]
         layout = self.layout
         super().close()
         if layout is not None:
             layout.close()
 
     def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """The front end says whether it shows the widget, or wants the report in another form."""
+        """The front end says whether it shows the widget, or wants another form of the report, or another rank's."""
         command = content.get("command") if isinstance(content, dict) else None
         if command == "shown":
             self.in_sight = bool(content.get("on"))
@@ -118,6 +120,21 @@ class ReportWidget(anywidget.AnyWidget):
                 self.close()
         elif command == "export":
             self._export(content)
+        elif command == "rank":
+            self.show_rank(content.get("rank"))
+
+    def show_rank(self, rank: object) -> None:
+        """Show the capture of another of the ranks that were merged; nothing where there is none."""
+        others = self.report.others if isinstance(self.report, ReportOfRank) else {}
+        if not isinstance(rank, int) or rank not in others:
+            return
+        self.report = others[rank]
+        payload, buffer = encoded(self.report)
+        with self.hold_sync():
+            self.selected = []
+            self.cells = cell_ids(self.report.capture)
+            self.buffer = buffer
+            self.payload = payload
 
     def _export(self, content: dict[str, Any]) -> None:
         try:

@@ -65,6 +65,29 @@ def decode(
     Every view can show what comes back: types are right, ``fault`` has found nothing wrong with the rest, and no
     number is beyond what a float can hold. ``older``: what makes one of this version out of one of an earlier version.
     """
+    data, version = _versioned(text, schema, older)
+    if version == schema:
+        return decode_piece(data, kind, fault)
+
+    def converted() -> T:
+        return msgspec.convert(older[version](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
+
+    return _sound(data, converted, fault)
+
+
+def decode_outline(text: bytes, kind: type[T], schema: int) -> T:
+    """The same of a record that keeps what is in its fields as ``msgspec.Raw``, for :func:`decode_piece` to read."""
+    data, _ = _versioned(text, schema, NO_OLDER)
+    return _decoded(lambda: msgspec.json.decode(data, type=kind))
+
+
+def decode_piece(data: bytes, kind: type[T], fault: Callable[[T], str] = lambda _record: "") -> T:
+    """What stands within a report, such as one row of a table; raises ReportFormatError as :func:`decode` does."""
+    # Not strict: "inf" is a number.
+    return _sound(data, lambda: msgspec.json.decode(data, type=kind, strict=False), fault)
+
+
+def _versioned(text: str | bytes, schema: int, older: Mapping[int, Any]) -> tuple[bytes, int]:
     try:
         data = text.encode() if isinstance(text, str) else text
         version = msgspec.json.decode(data, type=_Head).schema
@@ -76,19 +99,23 @@ def decode(
         raise ReportFormatError(
             f"this report has schema version {_reason(version)}; this autograd_inspector reads {reads}"
         )
+    return data, version
+
+
+def _decoded(read: Callable[[], T]) -> T:
     try:
-        # Not strict: "inf" is a number.
-        if version == schema:
-            read = msgspec.json.decode(data, type=kind, strict=False)
-        else:
-            read = msgspec.convert(older[version](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
+        return read()
     except _UNREADABLE as error:
         raise ReportFormatError(f"damaged autograd_inspector report: {_reason(error)}") from None
-    fault_text = _too_large(read) if _HUGE.search(data) else ""
-    fault_text = fault_text or fault(read)
+
+
+def _sound(data: bytes, read: Callable[[], T], fault: Callable[[T], str]) -> T:
+    record = _decoded(read)
+    fault_text = _too_large(record) if _HUGE.search(data) else ""
+    fault_text = fault_text or fault(record)
     if fault_text:
         raise ReportFormatError(f"damaged autograd_inspector report: {_reason(fault_text)}")
-    return cast("T", _floats(read, _one_nan))
+    return cast("T", _floats(record, _one_nan))
 
 
 _UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from autograd_inspector.analysis.ranks_data import ReportOfRank
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.excerpt import Excerpt
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import GraphNode
+from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
@@ -27,6 +29,7 @@ from autograd_inspector.views.tables.gradients import origins_of
 from autograd_inspector.views.tables.graph import graph_tables
 from autograd_inspector.views.tables.placement import placement_tables
 from autograd_inspector.views.tables.program import program_tables
+from autograd_inspector.views.tables.ranks import wired_ranks
 from autograd_inspector.views.tables.vitals import wired_vitals
 
 LARGE = 3_000
@@ -92,7 +95,7 @@ class _Encoder:
             | program_tables(self.report, self.columns)
             | placement_tables(self.capture, self.columns)
         )
-        findings = tuple(self._story(finding) for finding in self.report.findings)
+        findings = tuple(map(self._story_of, range(len(self.report.findings))))
         return wire.Wire(
             wire=wire.WIRE,
             findings=findings,
@@ -119,6 +122,7 @@ class _Encoder:
             "by_dtype": tuple(_bars(totals.by_dtype)),
             "steps": _steps(self.report),
             "pages": tuple(_pages(self.report)),
+            "ranks": wired_ranks(self.report) if isinstance(self.report, ReportOfRank) else None,
         }
 
     def _head(self) -> wire.Summary:
@@ -147,6 +151,14 @@ class _Encoder:
             )
             where = "" if place is None else legible(place.place)
             yield wire.Optimizer(legible(optimizer.type), groups, optimizer.steps, where)
+
+    def _story_of(self, number: int) -> wire.FindingView:
+        view = self._story(self.report.findings[number])
+        if not isinstance(self.report, ReportOfRank):
+            return view
+        # What another rank found is about the nodes of its graph.
+        nodes = view.nodes if self.report.has(number) else ()
+        return replace(view, nodes=nodes, ranks=ranks_text(self.report.ranks.findings[number].ranks))
 
     def _story(self, finding: Finding) -> wire.FindingView:
         by_op = self.graph.by_op

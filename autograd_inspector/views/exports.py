@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from autograd_inspector.analysis.ranks_data import ReportOfRank
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.archive import encode
 from autograd_inspector.views.html.page import to_interactive_html
@@ -16,8 +17,13 @@ def _dot(report: ReportData) -> str:
     return source
 
 
+def _json(report: ReportData) -> str:
+    """Of several ranks, what they have together: what ``RanksReport.from_json`` reads."""
+    return encode(report.ranks if isinstance(report, ReportOfRank) else report)
+
+
 _FORMS: dict[str, Callable[[ReportData], str]] = {
-    "json": encode,
+    "json": _json,
     "dot": _dot,
     "text": to_text,
     "html": to_interactive_html,

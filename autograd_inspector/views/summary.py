@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from autograd_inspector.analysis.ranks_data import ReportOfRank
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown, size
+from autograd_inspector.views.summaries import ranks as of_ranks
 
 NOTHING = "nothing observed"
 
 
 def headline(report: ReportData) -> str:
-    """``2 errors, 1 warning · 120 ops observed``."""
+    """``2 errors, 1 warning · 120 ops observed``, or of all ranks: ``4 ranks · 1 warning``."""
+    if isinstance(report, ReportOfRank):
+        return of_ranks.headline(report.ranks.placement, report.ranks.findings)
     counts = [(s, sum(f.severity == s for f in report.findings)) for s in SEVERITIES]
     severities = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
     if unjudged(report) == NOTHING:
@@ -23,6 +27,8 @@ def headline(report: ReportData) -> str:
 def unjudged(report: ReportData) -> str:
     """Why no findings would not mean that all is well: "recording stopped", "nothing observed"; "" where it would."""
     capture = report.capture
+    if isinstance(report, ReportOfRank):
+        return ""
     if capture.stopped:
         return "recording stopped"
     looked = capture.ops or capture.backwards or capture.placement.rows or capture.steps or capture.checkpoint

@@ -20,7 +20,9 @@ export function mount(
   const reveal = revealFrom(el, () => model.get("cells") ?? {});
   const edits = editsFrom(el, () => model.get("cells") ?? {});
   let shown: Shell | null = null;
+  let switched = false;
   const draw = () => {
+    const before = shown?.looked;
     shown?.destroy();
     shown = null;
     el.replaceChildren();
@@ -33,7 +35,15 @@ export function mount(
         ask: kernel.ask,
         reveal,
         edits,
+        chooseRank: (rank) => {
+          switched = true;
+          model.send({ command: "rank", rank });
+        },
+        before,
       });
+      // The buttons were made anew.
+      if (switched) el.querySelector<HTMLElement>(".agi-ranks [aria-pressed=true]")?.focus();
+      switched = false;
     } catch (error) {
       el.append(refusal(error));
       return;

@@ -109,7 +109,7 @@ export interface VitalsRow {
   peak_step: number;
 }
 
-/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. `changes` are the lines of `patch` without its headers. */
+/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. `ranks`: of several, those that have it ("ranks 0–2"). `changes` are the lines of `patch` without its headers. */
 export interface FindingView {
   rule: string;
   name: string;
@@ -124,6 +124,7 @@ export interface FindingView {
   changes?: string[];
   patch?: string;
   applicability?: "safe" | "unsafe" | "";
+  ranks?: string;
 }
 
 /** Bytes on one device (or of one dtype), each storage once. */
@@ -186,6 +187,33 @@ export interface Packed {
   count: number;
   width: "constant" | "int8" | "int16" | "int32" | "float64";
   delta?: boolean;
+}
+
+/** A rank: what there is to say of it in a few words, and the gravest of its findings. `kept`: its capture is at hand, and can be shown. */
+export interface RankChoice {
+  rank: number;
+  said: string;
+  severity?: string;
+  kept?: boolean;
+}
+
+/** What some ranks did alike, in order; `ending`: what kept them from the end of the program. */
+export interface RankLane {
+  ranks: string;
+  marks?: string[];
+  ending?: string;
+}
+
+/** `shown`: the rank of this capture, -1 of none. `same`: with so many marks all lanes begin. `headers` and `rows` are the placement: like parameters share a row, like ranks a column, the sums stand last. */
+export interface Ranks {
+  shown: number;
+  choices: RankChoice[];
+  lanes: RankLane[];
+  same: number;
+  said: string;
+  headers: string[];
+  rows: string[][];
+  differences: string[];
 }
 
 /** Calls of modules. */
@@ -398,6 +426,7 @@ export interface Wire {
   pages?: RulePage[];
   vitals?: Vitals | null;
   norms?: GradientNorms | null;
+  ranks?: Ranks | null;
 }
 
 /** Every table and its columns. */

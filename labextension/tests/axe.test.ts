@@ -6,10 +6,10 @@ import { payload } from "./fixtures";
 // jsdom has no layout: contrast and sizes are looked at in a real browser.
 const rules = { "color-contrast": { enabled: false }, region: { enabled: false } };
 
-test.each(["Graph", "Findings", "Timeline", "Optimizer", "Vitals", "Compare"])(
+test.each(["Graph", "Findings", "Timeline", "Optimizer", "Ranks", "Vitals", "Compare"])(
   "%s is accessible",
   async (name) => {
-    const fake = show(name === "Vitals" ? "vitals" : "detached", {
+    const fake = show(name === "Vitals" ? "vitals" : name === "Ranks" ? "ranks" : "detached", {
       other_payload: payload("attached").text,
       other_name: "before",
     });

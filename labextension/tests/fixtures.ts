@@ -6,10 +6,12 @@ import attached from "./fixtures/attached.json";
 import broken from "./fixtures/broken.json";
 import detached from "./fixtures/detached.json";
 import packed from "./fixtures/packed.json";
+import rank0 from "./fixtures/rank0.json";
+import ranks from "./fixtures/ranks.json";
 import short from "./fixtures/short.json";
 import vitals from "./fixtures/vitals.json";
 
-const CAPTURES = { attached, broken, detached, packed, short, vitals };
+const CAPTURES = { attached, broken, detached, packed, rank0, ranks, short, vitals };
 export type Name = keyof typeof CAPTURES;
 
 export function payload(name: Name): { text: string; buffer: DataView } {

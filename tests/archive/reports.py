@@ -13,7 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
 from autograd_inspector import Report
-from autograd_inspector.api.ranks import RanksReport, part_of, ranks_report
+from autograd_inspector.api.rank_parts import part_of
+from autograd_inspector.api.ranks import RanksReport, ranks_report
 
 
 class Doubled(torch.autograd.Function):

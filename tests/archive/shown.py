@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from autograd_inspector import Report
-from autograd_inspector.api.ranks import RanksReport, part_of, ranks_report
+from autograd_inspector.api.rank_parts import part_of
+from autograd_inspector.api.ranks import RanksReport, ranks_report
 from autograd_inspector.api.report import ReportFormatError
 from autograd_inspector.rules import CATALOGUE
 from autograd_inspector.views.encoding import encoded

@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from autograd_inspector import Report
-from autograd_inspector.api.ranks import SCHEMA, RankPart, part_of
+from autograd_inspector.analysis.ranks_data import RANKS_SCHEMA
+from autograd_inspector.api.rank_parts import RankPart, part_of
 from autograd_inspector.api.report import ReportFormatError
 from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.model.sound import fault_in, fault_in_placement
@@ -136,7 +137,7 @@ def test_a_part_that_another_rank_sends():
     rows = (replace(part.placement.rows[0], optimizer=7), *part.placement.rows[1:])
     text = json.dumps(json.loads(Report.to_json(replace(part, placement=replace(part.placement, rows=rows)))))
     with pytest.raises(ReportFormatError, match=r"placement\.rows\[0\]\.optimizer: 7"):
-        decode(text, RankPart, SCHEMA, lambda found: fault_in_placement(found.placement))
+        decode(text, RankPart, RANKS_SCHEMA, lambda found: fault_in_placement(found.placement))
 
 
 @pytest.mark.parametrize(

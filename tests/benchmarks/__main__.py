@@ -15,6 +15,7 @@ from . import (
     growth,
     inference,
     long,
+    many_ranks,
     placement,
     recording,
     replicas,
@@ -81,6 +82,7 @@ def main() -> None:
         return
     if arguments.only == "replicas":
         add(replicas.measure(gpt2(quick=quick), quick=quick))
+        add(many_ranks.measure(quick=quick))
         summary(sections)
         return
     if arguments.only == "growth":
@@ -101,6 +103,7 @@ def main() -> None:
     add(ending.measure(model, quick=quick))
     add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(replicas.measure(gpt2(quick=quick), quick=quick))
+    add(many_ranks.measure(quick=quick))
     for backend in BACKENDS:
         add(compiled.measure(model, backend, quick=quick))
     add(compiled.idle(model, quick=quick))

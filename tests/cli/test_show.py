@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from autograd_inspector import inspect_optimizer
-from autograd_inspector.api.ranks import part_of, ranks_report
+from autograd_inspector.api.rank_parts import part_of
+from autograd_inspector.api.ranks import ranks_report
 from autograd_inspector.frontends.cli import show
 from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.frontends.cli.outcome import UNABLE

@@ -1,47 +1,48 @@
-"""The reports of 1,024 ranks as one: simulated, for no machine has so many."""
+"""The reports of 1,024 ranks as one; how long that takes is measured by `tests/benchmarks/many_ranks.py`."""
 
-import resource
-import sys
-import time
+from collections import Counter
 
 import pytest
-import torch
-from torch import nn
 
-from autograd_inspector import inspect
-from autograd_inspector.api.ranks import merged_parts, part_of
-from autograd_inspector.views.archive import encode
+from autograd_inspector.api.ranks import merged_parts
 
-RANKS = 1024
-SECONDS = 5
-MEGABYTES = 500
+from .many import RANKS, sent
+
+LAYERS = 12
+ROWS = 2 * LAYERS
 
 
-def parts(layers: int, *, alike: bool) -> dict[int, bytes]:
-    """What so many ranks would send of a model; where they are not alike each sends other bytes."""
-    net = nn.Sequential(*[nn.Linear(4, 4) for _ in range(layers)])
-    optimizer = torch.optim.AdamW(net.parameters())
-    with inspect() as inspection:
-        for _ in range(2):
-            optimizer.zero_grad()
-            net(torch.ones(2, 4)).sum().backward()
-            optimizer.step()
-    part = encode(part_of(inspection.report))
-    return {
-        rank: (part if alike else part.replace('"lr":0.001', f'"lr":0.{rank + 1:04}')).encode() for rank in range(RANKS)
-    }
+def shares(merged) -> int:
+    """How many records of shares there are: ranks that hold the same have one."""
+    return len({id(share) for row in merged.placement.rows for share in row.shares})
 
 
-@pytest.mark.parametrize(("layers", "alike"), [(150, True), (24, False)])
-def test_reports_of_many_ranks_take_seconds_and_megabytes(layers, alike):
-    """CPU time and the growth of the process; each parameter has a column a rank."""
-    sent = parts(layers, alike=alike)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun = time.process_time()
-    merged = merged_parts(sent)
-    took = time.process_time() - begun
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / (1e6 if sys.platform == "darwin" else 1e3)
-    assert (len(merged.placement.rows), len(merged.placement.ranks)) == (2 * layers, RANKS)
-    assert len(merged.placement.differing) == (0 if alike else 2 * layers)
-    assert took < SECONDS
-    assert grown < MEGABYTES
+@pytest.mark.parametrize(("how", "differing", "kept"), [("alike", 0, 1), ("rate", ROWS, 1), ("device", 0, 8)])
+def test_ranks_have_a_column_each_and_what_they_share_is_kept_once(how, differing, kept):
+    """Each parameter has an entry a rank; of eight devices there are eight shares of each, however many ranks."""
+    merged = merged_parts(sent(LAYERS, how))
+    assert (len(merged.placement.rows), merged.placement.ranks) == (ROWS, tuple(range(RANKS)))
+    assert {len(row.shares) for row in merged.placement.rows} == {RANKS}
+    assert len(merged.placement.differing) == differing
+    assert shares(merged) == kept * ROWS
+    assert {total.parameters for total in merged.placement.totals} == {LAYERS * (16 + 4) * 4}
+
+
+def test_each_rank_has_a_learning_rate_of_its_own():
+    """All 1,024 values are told, with the rank that has each."""
+    row = merged_parts(sent(LAYERS, "rate")).placement.rows[0]
+    (difference,) = row.differences
+    assert difference.what == "lr"
+    assert dict(difference.values)["0.0512"] == (511,)
+    assert len(difference.values) == RANKS
+
+
+def test_each_rank_froze_another_parameter():
+    """Where every rank differs in another row, each row names the ranks that are alone in it."""
+    merged = merged_parts(sent(LAYERS, "frozen"))
+    for number, row in enumerate(merged.placement.rows):
+        (difference,) = row.differences
+        assert difference.what == "requires_grad"
+        assert difference.values[1] == ("False", tuple(range(number, RANKS, ROWS)))
+        assert Counter(share.requires_grad for share in row.shares)[False] == len(difference.values[1][1])
+    assert shares(merged) == 2 * ROWS

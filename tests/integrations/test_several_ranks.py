@@ -15,7 +15,7 @@ import psutil
 import pytest
 import torch.distributed as dist
 
-from autograd_inspector import Report
+from autograd_inspector import RanksReport, Report
 from tests.forked import INSPECTOR, executable, python
 
 pytestmark = [
@@ -98,10 +98,25 @@ def test_all_ranks_write_files_of_their_own(played):
     assert files_of(played, "everyone") == [
         f"step-000001-rank{r}.{suffix}" for r in (0, 1) for suffix in ("html", "json")
     ]
-    for path in (played.folder / "everyone").rglob("*.json"):
+    for path in (played.folder / "everyone").rglob("step-*.json"):
         capture = Report.from_json(path.read_text(encoding="utf-8")).capture
         assert (f"rank{capture.rank}" in path.name, capture.world_size) == (True, 2)
     assert [told["everyone"]["found"] for told in played.told] == [[1, []], [1, []]]
+
+
+def test_rank_0_writes_one_report_of_all_at_the_end(played):
+    """With a column a rank, and what each found; not of a run without ours, nor of one that failed."""
+    for scene, codes in (("healthy", []), ("everyone", []), ("detach", ["AG101"])):
+        names = sorted(path.name for path in (played.folder / scene).rglob("all-ranks*"))
+        assert names == ["all-ranks.html", "all-ranks.json"]
+        [path] = (played.folder / scene).rglob("all-ranks.json")
+        merged = RanksReport.from_json(path.read_text(encoding="utf-8"))
+        assert (merged.placement.ranks, merged.placement.missing) == ((0, 1), ())
+        assert [one.ranks for one in merged.findings if one.finding.severity != "info"] == [(0, 1)] * len(codes)
+        assert [one.finding.rule for one in merged.findings if one.finding.severity != "info"] == codes
+        assert all(None not in row.shares for row in merged.placement.rows)
+    for scene in ("plain", "spoil"):
+        assert list((played.folder / scene).rglob("all-ranks*")) == []
 
 
 def test_a_cut_encoder_is_told_once(played):

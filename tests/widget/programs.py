@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 
 import torch
+from msgspec.structs import replace
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector import Report
+from autograd_inspector import RanksReport, Report
+from autograd_inspector.api.ranks import with_reports
+from autograd_inspector.model.ranks import Lane
 
 
 class Net(nn.Module):
@@ -85,4 +88,29 @@ def vitals() -> Report:
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()
+    return inspection.report
+
+
+def ranks() -> RanksReport:
+    """Three ranks of four: each has another learning rate, the second cuts its first layer off and waits."""
+    merged = autograd_inspector.merge_reports([_rank(number) for number in range(3)])
+    step = ("all_reduce train.py:7", 2)
+    lanes = (
+        Lane((0, 2), (step, ("AdamW.step train.py:9", 1))),
+        Lane((1,), (step,), "waits in barrier train.py:8"),
+        Lane((3,), ending="no report"),
+    )
+    placement = replace(merged.placement, world_size=4, missing=(3,))
+    return with_reports(replace(merged, placement=placement, lanes=lanes), merged.reports)
+
+
+def _rank(number: int) -> Report:
+    encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], lr=0.1 * (number + 1))
+    with autograd_inspector.inspect() as inspection:
+        hidden = encoder(torch.ones(3, 4))
+        if number == 1:
+            hidden = hidden.detach()
+        head(hidden).sum().backward()
+        optimizer.step()
     return inspection.report

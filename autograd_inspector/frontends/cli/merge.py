@@ -8,14 +8,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from autograd_inspector.api.ranks import RankPart, RanksReport, part_of, ranks_report
+from autograd_inspector.api.merging import MOST_RANKS
+from autograd_inspector.api.rank_parts import RankPart, part_of
+from autograd_inspector.api.ranks import RanksReport, ranks_report, with_reports
 from autograd_inspector.api.report import Report
 from autograd_inspector.views.display_text import shown
 
 _RANK = re.compile(r"rank[^0-9a-z]{0,2}(\d+)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
-_MOST = 100_000
-"""Ranks: a larger number in a name is a date or a step, and a larger world size is none."""
 
 
 class Merged(Struct, frozen=True):
@@ -46,13 +46,14 @@ def merge_files(paths: Iterable[Path]) -> Merged:
     _number([path for path, report in read.items() if report.capture.rank < 0], path_of_rank)
     if not path_of_rank:
         return Merged(None, tuple(problems))
-    sizes = {report.capture.world_size for report in read.values() if 0 < report.capture.world_size <= _MOST}
+    sizes = {report.capture.world_size for report in read.values() if 0 < report.capture.world_size <= MOST_RANKS}
     expected = {*path_of_rank, *range(max(sizes, default=0))}
     parts: Mapping[int, RankPart | None] = {
         rank: part_of(read[path_of_rank[rank]]) if rank in path_of_rank else None for rank in sorted(expected)
     }
     notes = [f"reports of process groups of different sizes: {', '.join(map(str, sorted(sizes)))}"]
-    return Merged(ranks_report(parts, tuple(notes) if len(sizes) > 1 else ()), tuple(problems))
+    merged = ranks_report(parts, tuple(notes) if len(sizes) > 1 else ())
+    return Merged(with_reports(merged, {rank: read[path_of_rank[rank]] for rank in path_of_rank}), tuple(problems))
 
 
 def _number(paths: list[Path], path_of_rank: dict[int, Path]) -> None:
@@ -68,5 +69,5 @@ def _number(paths: list[Path], path_of_rank: dict[int, Path]) -> None:
 
 def _rank_in(stem: str) -> int:
     """3 of ``rank3``, ``rank_03`` and ``step100-3``; -1 where there is no number."""
-    numbers = [int(text) for text in _RANK.findall(stem) or _NUMBER.findall(stem) if len(text) < len(str(_MOST))]
+    numbers = [int(text) for text in _RANK.findall(stem) or _NUMBER.findall(stem) if len(text) < len(str(MOST_RANKS))]
     return numbers[-1] if numbers else -1

@@ -13,6 +13,7 @@ from autograd_inspector.api.errors import failure_of
 from autograd_inspector.api.report import Report
 from autograd_inspector.capture.session import NestedInspectionError
 from autograd_inspector.capture.undisturbed.holding import during
+from autograd_inspector.frontends.notebook.engines import EngineReports
 from autograd_inspector.frontends.notebook.execute import execute
 from autograd_inspector.frontends.notebook.header import KeepLines
 from autograd_inspector.frontends.notebook.line import picture_of, report_on, without
@@ -131,7 +132,7 @@ class AutogradInspectMagics(Magics):
 # What `%autograd_inspect?` shows.
 AutogradInspectMagics.autograd_inspect.__doc__ = usage()
 
-_LOADED: dict[int, tuple[Watch, KeepLines]] = {}
+_LOADED: dict[int, tuple[Watch, KeepLines, EngineReports]] = {}
 """What was installed into which shell, to be taken away again."""
 
 
@@ -139,13 +140,14 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     """``%load_ext autograd_inspector``."""
     if id(shell) in _LOADED:
         return
-    watch = Watch(shell)
+    watch, engines = Watch(shell), EngineReports(shell)
     lines = KeepLines(watch.busy)
     shell.register_magics(AutogradInspectMagics(shell, watch))
     shell.input_transformers_cleanup.insert(0, lines)
     shell.events.register("pre_run_cell", watch.before)
     shell.events.register("post_run_cell", watch.after)
-    _LOADED[id(shell)] = watch, lines
+    shell.events.register("post_run_cell", engines.flush)
+    _LOADED[id(shell)] = watch, lines, engines
     connect(watch)
 
 
@@ -154,11 +156,13 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     installed = _LOADED.pop(id(shell), None)
     if installed is None:
         return
-    watch, lines = installed
+    watch, lines, engines = installed
     disconnect()
     watch.close()
+    engines.close()
     shell.input_transformers_cleanup.remove(lines)
     shell.events.unregister("pre_run_cell", watch.before)
     shell.events.unregister("post_run_cell", watch.after)
+    shell.events.unregister("post_run_cell", engines.flush)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(MAGIC, None)

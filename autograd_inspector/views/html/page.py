@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from contextlib import suppress
 
+from autograd_inspector.analysis.ranks_data import ReportOfRank
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.assets import asset
 from autograd_inspector.views.encoding import encoded
@@ -25,7 +26,8 @@ _NO_SCRIPT = "#root{display:none}#paper{display:block}"
 
 def to_interactive_html(report: ReportData) -> str:
     """What the widget shows, without a kernel."""
-    payload, buffer = encoded(report)
+    several = report.others.values() if isinstance(report, ReportOfRank) else ()
+    captures: dict[str, ReportData] = {"": report} | {f"-{each.rank}": each for each in several}
     head = together(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
@@ -38,11 +40,18 @@ def to_interactive_html(report: ReportData) -> str:
         element("main", id="root"),
         element("div", Markup(output_html(report, _svg(report), linked=True)), id="paper"),
         element("noscript", element("style", Markup(_NO_SCRIPT))),
-        element("script", Markup(payload.replace("<", "\\u003c")), type="application/json", id="payload"),
-        element("script", Markup(base64.b64encode(buffer).decode()), type="text/plain", id="buffer"),
+        *(part for suffix, each in captures.items() for part in _capture(each, suffix)),
         element("script", Markup(asset("page.js").replace("</script", "<\\/script"))),
     )
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
+
+
+def _capture(report: ReportData, suffix: str) -> tuple[Markup, Markup]:
+    payload, buffer = encoded(report)
+    return (
+        element("script", Markup(payload.replace("<", "\\u003c")), type="application/json", id=f"payload{suffix}"),
+        element("script", Markup(base64.b64encode(buffer).decode()), type="text/plain", id=f"buffer{suffix}"),
+    )
 
 
 def _svg(report: ReportData) -> str:

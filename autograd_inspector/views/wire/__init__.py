@@ -38,6 +38,11 @@ from autograd_inspector.views.wire.packed import (
     Packed,
     Width,
 )
+from autograd_inspector.views.wire.ranks import (
+    RankChoice,
+    RankLane,
+    Ranks,
+)
 from autograd_inspector.views.wire.tables import (
     NODE_FLAGS,
     TENSOR_FLAGS,
@@ -91,6 +96,9 @@ __all__ = [
     "Packed",
     "Parameters",
     "Quantity",
+    "RankChoice",
+    "RankLane",
+    "Ranks",
     "Regions",
     "RulePage",
     "Saved",
@@ -151,3 +159,5 @@ class Wire(Struct, frozen=True):
     """None where no statistics were collected."""
     norms: GradientNorms | None = None
     """None where no values were read."""
+    ranks: Ranks | None = None
+    """None of a single process."""

@@ -11,6 +11,8 @@ from autograd_inspector.model.excerpt import Excerpt
 class FindingView(Struct, frozen=True, omit_defaults=True):
     """A finding; ``nodes`` are those that it is about, the first excerpt of ``code`` has the culprit.
 
+    ``ranks``: of several, those that have it ("ranks 0–2").
+
     ``changes`` are the lines of ``patch`` without its headers.
     """
 
@@ -27,3 +29,4 @@ class FindingView(Struct, frozen=True, omit_defaults=True):
     changes: tuple[str, ...] = ()
     patch: str = ""
     applicability: Applicability = ""
+    ranks: str = ""

@@ -40,6 +40,7 @@ export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
   if (!(wire.strings as unknown[]).every((text) => typeof text === "string")) damaged("strings");
   if (!(wire.findings as unknown[]).every(isStory)) damaged("findings");
   if (wire.steps && !isSteps(wire.steps)) damaged("steps");
+  if (wire.ranks && !areRanks(wire.ranks)) damaged("ranks");
   if (wire.vitals && !areVitals(wire.vitals)) damaged("vitals");
   const data = tables as unknown as Data;
   check(data);
@@ -64,6 +65,11 @@ function isSteps(steps: object): boolean {
   const { figures, news } = steps as Record<string, unknown>;
   const rows = Array.isArray(figures) && Array.isArray(news) ? figures : [null];
   return rows.every((row) => Array.isArray(row?.at) && row.at.length === row.values?.length);
+}
+
+function areRanks(ranks: object): boolean {
+  const { choices, lanes, headers, rows, differences } = ranks as Record<string, unknown>;
+  return [choices, lanes, headers, rows, differences].every(Array.isArray);
 }
 
 function damaged(where: string): never {

@@ -8,7 +8,7 @@ import type { Context } from "./context";
 import { button, el, fill, prose, source } from "./dom";
 import { fixBox } from "./finding_body";
 
-const SIGNS = { error: "✕", warning: "!", info: "i" };
+export const SIGNS = { error: "✕", warning: "!", info: "i" };
 
 /** Of one finding after the other; it follows what is chosen elsewhere. */
 export function answer(context: Context): HTMLElement {
@@ -43,6 +43,7 @@ function title(context: Context, finding: FindingView, now: number): HTMLElement
     el("span", { class: "agi-sign", "aria-hidden": "true" }, SIGNS[severity]),
     el("span", { class: "agi-answer-severity" }, finding.severity),
     el("h3", {}, el("span", { class: "agi-rule" }, finding.rule), " ", finding.name),
+    finding.ranks && el("span", { class: "agi-quiet" }, `on ${finding.ranks}`),
     count > 1 && pager(context, now, count),
   );
 }

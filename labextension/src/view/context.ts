@@ -7,7 +7,14 @@ import type { Edits } from "../state/edits";
 import type { Reveal } from "../state/reveal";
 import type { Origin, Selection } from "../state/selection";
 
-export type TabName = "Graph" | "Findings" | "Timeline" | "Optimizer" | "Vitals" | "Compare";
+export type TabName =
+  | "Graph"
+  | "Findings"
+  | "Timeline"
+  | "Optimizer"
+  | "Ranks"
+  | "Vitals"
+  | "Compare";
 
 export interface Context {
   capture: Capture;

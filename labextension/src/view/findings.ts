@@ -63,6 +63,7 @@ class Row {
           el("span", { class: "agi-rule" }, rule),
           ` ${name}`,
         ),
+        finding.ranks && el("span", { class: "agi-quiet" }, `on ${finding.ranks}`),
         culprit && source(culprit.line.text.trim(), culprit.line.expression ?? ""),
         culprit && el("span", { class: "agi-place" }, placeOf(culprit)),
       ),

@@ -17,6 +17,7 @@ import { header } from "./header";
 import { trapFocusKeys } from "./keyboard";
 import { keysHelp } from "./keys_help";
 import { optimizer } from "./optimizer";
+import { type ChooseRank, rankSwitch, together } from "./ranks";
 import { listenToKeys } from "./shortcuts";
 import { Tabs } from "./tabs";
 import { followTheme } from "./theme";
@@ -39,6 +40,10 @@ export interface ShellOptions {
   ask: ((format: "dot" | "json" | "html") => Promise<string>) | null;
   reveal?: Reveal;
   edits?: Edits;
+  /** How to see the capture of another rank. */
+  chooseRank?: ChooseRank;
+  /** What was looked at before, of another rank. */
+  before?: Shell["looked"] | undefined;
 }
 
 export interface Shell {
@@ -49,6 +54,8 @@ export interface Shell {
   /** Read a finding, by number. */
   choose(finding: number): void;
   show(tab: TabName): void;
+  /** The tab in front, and the finding that is read. */
+  readonly looked: { tab: TabName | undefined; finding: number | null };
   destroy(): void;
 }
 
@@ -59,7 +66,9 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   let beside: TwoGraphs | null = null;
   let grey: number | null = null;
   const stories = capture.data.findings;
-  let read: number | null = stories.length ? 0 : null;
+  const { vitals: figures, ranks } = capture.data;
+  const { finding: first, tab: tabBefore } = options.before ?? {};
+  let read: number | null = stories.length ? (first ?? 0) : null;
   const context: Context = {
     capture,
     graph: graphOf(capture),
@@ -117,13 +126,13 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     return whole;
   }
 
-  const { vitals: figures } = capture.data;
   const mismatches = () => placementRows(capture).filter((row) => row.problems.length).length;
   const tabs = new Tabs<TabName>(
     [
       { name: "Graph", make: graph },
       { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
       { name: "Timeline", make: () => timeline(context) },
+      ...(ranks ? [{ name: "Ranks" as const, make: () => together(ranks) }] : []),
       { name: "Optimizer", badge: mismatches(), make: () => optimizer(context) },
       ...(figures ? [{ name: "Vitals" as const, make: () => vitals(context, figures) }] : []),
       {
@@ -149,6 +158,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   });
   root.append(
     header(context),
+    ranks ? rankSwitch(ranks, options.chooseRank ?? null) : "",
     el("div", { class: "agi-bar" }, tabs.list, keys.opener),
     keys.panel,
     el("div", { class: "agi-body" }, tabs.panels, details(context)),
@@ -159,7 +169,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   const release = trapFocusKeys(root);
   const unfollow = followTheme(root);
   if (read !== null) context.choose(read, "opening");
-  tabs.show(context.graph.nodes.length ? "Graph" : "Findings");
+  tabs.show(tabBefore ?? (context.graph.nodes.length ? "Graph" : ranks ? "Ranks" : "Findings"));
   requestAnimationFrame(() => root.setAttribute("data-state", "ready"));
   return {
     root,
@@ -171,6 +181,9 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     },
     choose: (finding) => context.choose(finding, "kernel"),
     show: (tab) => tabs.show(tab),
+    get looked() {
+      return { tab: tabs.now, finding: read };
+    },
     destroy: () => {
       unfollow();
       release();

@@ -30,6 +30,8 @@ export class Tabs<Name extends string> {
   readonly #buttons: HTMLButtonElement[] = [];
   readonly #hosts: HTMLElement[] = [];
   readonly #made = new Set<number>();
+  /** Which one is in front. */
+  now?: Name;
 
   constructor(
     private readonly tabs: Tab<Name>[],
@@ -85,6 +87,7 @@ export class Tabs<Name extends string> {
     }
     // What was hidden could not scroll to what was selected meanwhile.
     this.#hosts[at]!.firstElementChild?.dispatchEvent(new Event(SHOWN));
+    this.now = name;
     this.shown(name);
   }
 
