@@ -5,7 +5,7 @@ Order and names are those of torch's own methods. A module that contains itself 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor, nn
@@ -61,6 +61,12 @@ def named_buffers(root: nn.Module) -> Iterator[tuple[str, Tensor]]:
     return _under_every_name(own_buffers, root)
 
 
+def named_tensors(root: nn.Module) -> tuple[list[tuple[str, Tensor]], list[tuple[str, Tensor]]]:
+    """The named parameters and the named buffers, for one walk through the modules."""
+    places = list(every_path(root))
+    return list(_named(own_parameters, places)), list(_named(own_buffers, places))
+
+
 def joined(path: str, name: str) -> str:
     """The path of what is called so in the module under a path."""
     return f"{path}.{name}" if path else name
@@ -87,6 +93,10 @@ def _once(table: Table, root: nn.Module) -> Iterator[Tensor]:
 
 
 def _under_every_name(table: Table, root: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    for path, module in every_path(root):
+    return _named(table, every_path(root))
+
+
+def _named(table: Table, places: Iterable[tuple[str, nn.Module]]) -> Iterator[tuple[str, Tensor]]:
+    for path, module in places:
         for name, tensor in _tensors(table, module):
             yield joined(path, name), tensor

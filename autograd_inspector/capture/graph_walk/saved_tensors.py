@@ -84,11 +84,11 @@ class SavedTensors:
                 storage = self._recording.registry.storage_at(address, tensor)
             if storage in self._moves or is_symbolic(tensor):
                 return False
-            item, shape = tensor.element_size(), tuple(tensor.shape)
+            item, size = tensor.element_size(), tensor.shape
             offset, nbytes = tensor.storage_offset() * item, tensor.numel() * item
             contiguous = not nbytes or tensor.is_contiguous()
-            extent = nbytes if contiguous else _extent(shape, tensor.stride()) * item
-            dtype, device = short(tensor.dtype), short(tensor.device)
+            extent = nbytes if contiguous else _extent(size, tensor.stride()) * item
+            dtype, device = short(tensor.dtype), place_of(tensor)
         except Exception as failure:
             if is_interrupt(failure):
                 raise
@@ -98,7 +98,10 @@ class SavedTensors:
         met = self._first.get(storage)
         if met is None and version == 0:
             met = 0  # A counter that has not moved yet had not then either.
-        shape = self._shapes.setdefault(shape, shape)
+        shape = self._shapes.get(size)  # Sizes are equal to a tuple of the same numbers, and are rarely new.
+        if shape is None:
+            shape = tuple(size)
+            self._shapes[shape] = shape
         status: SavedStatus = "valid"
         verdict = ""
         if met != version or (version and made[1] <= 0 > made[0]):
@@ -182,6 +185,8 @@ class SavedTensors:
 
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     """How many elements lie between the first and the last of a tensor, both included."""
+    if len(shape) == 2:  # noqa: PLR2004 - a transposed weight, which most linear layers save
+        return 1 + (shape[0] - 1) * strides[0] + (shape[1] - 1) * strides[1]
     return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
 
 
@@ -189,6 +194,11 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 def short(value: Any) -> str:
     """The name of a dtype or device, without ``torch.``: one string for each."""
     return str(value).removeprefix("torch.")
+
+
+def place_of(tensor: Tensor) -> str:
+    """The name of a plain tensor's device. There is one CPU: to ask for that takes a tenth of comparing devices."""
+    return "cpu" if tensor.is_cpu else short(tensor.device)
 
 
 def _saved_attributes(kind: type) -> tuple[tuple[str, str], ...]:

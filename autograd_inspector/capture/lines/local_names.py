@@ -20,6 +20,8 @@ from autograd_inspector.capture.torch_private.told import COMPILED_GRAPH
 T = TypeVar("T")
 
 _CONTAINERS = (list, tuple, dict)
+_EMPTY = frozenset({FunctionType, ModuleType, type, str, int, float, bool, type(None)})
+"""What most variables of a module are, which holds nothing that is looked for."""
 _LONGEST = 1000
 """Of a container that is longer only the first entries are looked at."""
 
@@ -67,7 +69,7 @@ def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
     attributes: list[tuple[str, Tensor]] = []
     for frame in reversed(list(user_frames(stop))):
         for name, value in variables(frame):
-            if type(name) is not str or name.startswith("_"):
+            if type(name) is not str or type(value) in _EMPTY or name.startswith("_"):
                 continue
             if _is(value, Tensor):
                 yield name, value
@@ -88,7 +90,7 @@ def held_modules(stop: FrameType | None, chosen: Chosen | None = None) -> Iterat
     inside: list[tuple[str, nn.Module]] = []
     for frame in user_frames(stop):
         for name, value in variables(frame):
-            if type(name) is not str:
+            if type(name) is not str or type(value) in _EMPTY:
                 continue
             if _is(value, nn.Module):
                 if _complete(value):

@@ -144,22 +144,24 @@ class Stacks:
         chain: list[tuple[CodeType, int, bool]] = []
         handlers: dict[int, int] = {}
         frame, through, at = start, "", 0
-        while frame is not None and at < len(key):
-            graph_code = self.graph_code if self._kinds[frame.f_code.co_filename] == _GRAPH_CODE else None
+        graphs, length = self.graph_code, len(key)
+        while frame is not None and at < length:
+            code = frame.f_code
+            graph_code = graphs if graphs is not None and self._kinds[code.co_filename] == _GRAPH_CODE else None
             if graph_code is not None and graph_code.meets(frame) and graph_code.key(frame) == key[at : at + 2]:
                 at += 2
                 chain += graph_code.frames(frame)
-            elif (id(frame.f_code), frame.f_lasti) == key[at : at + 2]:
+            elif id(code) == key[at] and frame.f_lasti == key[at + 1]:
                 at += 2
-                library = self._kinds[frame.f_code.co_filename] == LIBRARY
+                library = self._kinds[code.co_filename] == LIBRARY
                 if is_handler(frame):
                     handlers[id(frame)] = len(chain)
                 if not library:
                     self.names.meet(frame)
                     self.watch(frame)
-                chain.append((frame.f_code, frame.f_lasti, library))
-            elif not chain and frame.f_code.co_filename.startswith(_TORCH):
-                through = frame.f_code.co_qualname
+                chain.append((code, frame.f_lasti, library))
+            elif not chain and code.co_filename.startswith(_TORCH):
+                through = code.co_qualname
             frame = frame.f_back
         if handlers:
             self._kept += [code for code, _, _ in chain]

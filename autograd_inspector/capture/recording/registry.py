@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import Parameter
 
@@ -34,6 +35,8 @@ from autograd_inspector.interrupts import is_interrupt
 _MOST_GIVEN = 1000
 """So many entries are looked at of what a model is given, which may be a table of numbers."""
 _DEEPEST = 3
+_CPU = torch.device("cpu")
+"""There is one: to ask a tensor whether it is there takes a tenth of comparing devices."""
 _CONTAINERS = frozenset({list, tuple, dict})
 
 
@@ -108,11 +111,12 @@ class Registry:
         next_storage, kind = self._numbered, type(tensor)
         if kind is Tensor or kind is Parameter:
             storage = self._storage_of_plain(tensor)
-            requires_grad, dtype, device = tensor.requires_grad, tensor.dtype, tensor.device
+            requires_grad, dtype = tensor.requires_grad, tensor.dtype
+            device = _CPU if tensor.is_cpu else self._one_of(tensor.device)
             inference = not requires_grad and tensor.is_inference()
         else:
             storage = self.storage_of(tensor)
-            requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), device_of(tensor)
+            requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), self._one_of(device_of(tensor))
             inference = not requires_grad and is_inference(tensor)
         offset, stride = (0, None) if storage == next_storage and birth >= 0 else placed(tensor)
         number = self.entries.start + len(self.entries.recent)
@@ -121,7 +125,7 @@ class Registry:
         leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
         same = self._same.setdefault
         shape = shape_of(tensor)
-        shape, device = same(shape, shape), same(device, device)
+        shape = same(shape, shape)
         fact = (shape, dtype, device, leaf, offset, stride, inference, storage, birth, now)
         address, facts, entries = id(tensor), self.facts.recent, self.entries.recent
         facts += (fact,)  # All three or none: an interrupt strikes only where something is called.
@@ -130,6 +134,10 @@ class Registry:
         if birth < 0 and kind is Parameter:
             self.parameters.add(number)
         return entry
+
+    def _one_of(self, device: torch.device) -> torch.device:
+        kept: torch.device = self._same.setdefault(device, device)
+        return kept
 
     def join(self, real: Tensor, stand_in: Tensor, now: int) -> None:
         """A tensor that stands for a real one is that one to the capture, and so is its memory."""

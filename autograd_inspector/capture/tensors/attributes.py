@@ -178,8 +178,8 @@ span_of = _layout(_span, unknown=(0, 0, 0))
 """(first byte in its storage, bytes from there to its last element, bytes of its own elements)."""
 
 
-def plain_layout(tensor: Tensor) -> tuple[int, tuple[int, ...], torch.dtype, torch.device, int] | None:
-    """(address of its memory, sizes, dtype, device, bytes of its elements) in a quarter of the time.
+def plain_layout(tensor: Tensor) -> tuple[int, tuple[int, ...], torch.dtype, int] | None:
+    """(address of its memory, sizes, dtype, bytes of its elements) in a quarter of the time.
 
     None of a tensor that has to be read with more care: one of a subclass, or without memory of its own.
     """
@@ -187,7 +187,7 @@ def plain_layout(tensor: Tensor) -> tuple[int, tuple[int, ...], torch.dtype, tor
     if (kind is Tensor or kind is Parameter) and not is_symbolic(tensor):
         try:
             nbytes = tensor.numel() * tensor.element_size()
-            return storage_address(tensor), tuple(tensor.shape), tensor.dtype, tensor.device, nbytes
+            return storage_address(tensor), tuple(tensor.shape), tensor.dtype, nbytes
         except Exception as failure:
             if is_interrupt(failure):
                 raise

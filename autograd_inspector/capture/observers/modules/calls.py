@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.module_tree import (
     modules_of,
-    named_buffers,
     named_modules,
-    named_parameters,
+    named_tensors,
     parameters_of,
 )
 from autograd_inspector.capture.observers.modules.bare import BareTensors
@@ -213,23 +212,25 @@ class Modules:
         root = self._met_modules.root_of(model) or self._meet(model)
         number = root.number
         self._stale.add(number)  # Until it is done: an interrupt may strike.
-        for path, child in named_modules(model):
+        places = list(named_modules(model))
+        for path, child in places:
             self._met_modules.put(child, root, path)
             self._bare.look(number, path, child)
-        self._switches.met(modules_of(model))
+        modules = [child for _, child in places]
+        self._switches.met(modules)
         registry = self.recording.registry
         current: dict[str, int] = {}
         wrapper = _wrapper_prefix(model)
-        parameters = list(named_parameters(model))
+        parameters, buffers = named_tensors(model)
         for full_name, parameter in parameters:
             name = full_name.removeprefix(wrapper)
             self._name(parameter, number, name)
             current[name] = self.recording.id_of(parameter)
             registry.parameters.add(current[name])
-        for name, buffer in named_buffers(model):
+        for name, buffer in buffers:
             self._name(buffer, number, name.removeprefix(wrapper))
             registry.buffers.add(self.recording.id_of(buffer))
-        for name, tensor in plain_attributes(self.recording, model):
+        for name, tensor in plain_attributes(self.recording, modules):
             self.plain.setdefault(name, {})[tensor] = None
         # functional_call puts other tensors in their place, for one call: these are not what the model has.
         lent = any(not isinstance(parameter, nn.Parameter) for _, parameter in parameters)

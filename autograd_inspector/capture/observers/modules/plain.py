@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType
 
 from torch import nn
 
 from autograd_inspector.capture.lines.sources import source_at
-from autograd_inspector.capture.module_tree import modules_of, parameters_of
+from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.capture.torch_private.resolving import read_own
@@ -19,9 +19,9 @@ from autograd_inspector.source.switched_off import SwitchedOff
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient")
 
 
-def plain_attributes(recording: Recording, root: nn.Module) -> Iterator[tuple[str, int]]:
-    """(attribute, parameter concerned) of all modules and parameters that carry such an attribute."""
-    for module in modules_of(root):
+def plain_attributes(recording: Recording, modules: Iterable[nn.Module]) -> Iterator[tuple[str, int]]:
+    """(attribute, parameter concerned) of all those modules and their parameters that carry such an attribute."""
+    for module in modules:
         if read_own(module, "requires_grad") is False:
             yield from (("requires_grad", recording.id_of(parameter)) for parameter in parameters_of(module))
         for parameter in own_parameters(module).values():

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.graph_walk.saved_tensors import short
+from autograd_inspector.capture.graph_walk.saved_tensors import place_of, short
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, sharding_of, state_of
 from autograd_inspector.capture.observers.optimizers.state_contents import (
@@ -123,9 +123,9 @@ def held(recording: Recording, tensor: Tensor) -> tuple[Any, ...]:
     """The fields of a Held record, in its order."""
     layout = plain_layout(tensor)
     if layout is not None:
-        address, shape, dtype, device, nbytes = layout
+        address, shape, dtype, nbytes = layout
         storage = recording.registry.storage_at(address, tensor)
-        return shape, short(dtype), short(device), nbytes, storage, tensor.untyped_storage().nbytes(), None
+        return shape, short(dtype), place_of(tensor), nbytes, storage, tensor.untyped_storage().nbytes(), None
     local = local_of(tensor)
     local_tensor = tensor if local is None else local
     storage = recording.registry.storage_of(local_tensor)
