@@ -94,6 +94,7 @@ def test_predictions_that_are_kept():
 
     finding = diagnosed(lambda: program(lambda t: t), "AG502", "collected.append", "softmax", "or more steps",
                         severity="warning", where=program)  # fmt: skip
+    assert "softmax` of 5 or more steps" in finding.message
     assert "item()" not in finding.fix
     assert "float32[" not in finding_text(finding)
     calm(lambda: program(torch.Tensor.detach))
