@@ -112,6 +112,10 @@ class OpKind(Flag):
     """Returns some elements of its inputs, chosen by their values or by an index."""
     CHOOSES = auto()
     """Returns elements of one input or of another, as a condition says."""
+    BENDS = auto()
+    """Is linear but for some points, so that its derivative has derivative zero."""
+    SLOPE_OF_BENDS = auto()
+    """The derivative of such a function; its last input is where that is taken, and its derivative by it is zero."""
     HINGES = auto()
     """Is zero, and has derivative zero, below a threshold."""
     CLAMPS = auto()
@@ -252,11 +256,14 @@ _ROWS: Final = (
     ("__pow__", _K.EVEN),
     ("pow_", _K.POWERS | _AGAIN),
     ("float_power float_power_", _K.POWERS),
-    ("relu relu_", _K.HINGES | _K.SAVES_RESULT),
-    ("threshold threshold_", _K.HINGES),
+    ("relu relu_", _K.HINGES | _K.SAVES_RESULT | _K.BENDS),
+    ("threshold threshold_", _K.HINGES | _K.BENDS),
+    ("thresholdbackward leakyrelubackward hardtanhbackward", _K.SLOPE_OF_BENDS),
     ("clamp clamp_ clip clip_", _K.CLAMPS),
     ("sigmoid tanh sigmoid_ tanh_", _K.SATURATES | _K.SAVES_RESULT),
-    ("hardtanh relu6 hardsigmoid erf hardtanh_ erf_", _K.SATURATES),
+    ("hardtanh relu6 hardtanh_", _K.SATURATES | _K.BENDS),
+    ("hardsigmoid erf erf_", _K.SATURATES),
+    ("leaky_relu", _K.BENDS),
     ("softmax", _K.SOFTMAX | _K.SAVES_RESULT),
     ("log_softmax", _K.SOFTMAX | _K.SAVES_RESULT | _K.LIKELIHOOD),
     ("exp", _K.EXPONENTIATES | _K.SAVES_RESULT | _K.LIKELIHOOD),

@@ -60,7 +60,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     alias_writes: tuple[AliasWrite, ...] = ()
     scalar_reentries: tuple[ScalarReentry, ...] = ()
     given: dict[int, dict[str, float]] = {}
-    """Op that wrote through a ``.data``, or was given a zero -> its plain numbers, by place ("1") or name ("alpha").
+    """Op that wrote through a ``.data``, or was given a number not above zero -> its numbers, by place or name.
 
     "whole": it was given all of the tensor (``x[:] = 0``).
     """

@@ -58,6 +58,7 @@ class TorchError(Enum):
     SCALER_STEPPED_AGAIN = r"step\(\) has already been called since the last update"
     HALF_UNSCALED = r"attempting to unscale fp16 gradients"
     NOTHING_UNSCALED = r"no inf checks were recorded for this optimizer"
+    NOTHING_CHECKED = r"no inf checks were recorded prior to update"
     NOTHING_SCALED = r"attempted (?:step|unscale_) but _scale is none"
     CLOSURE_MISSING = r"step\(\) missing 1 required positional argument: 'closure'"
     SETUP_CONTEXT_MISSING = r"in order to use an autograd\.function with functorch transforms"

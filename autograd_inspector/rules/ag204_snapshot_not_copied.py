@@ -58,13 +58,14 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     names = names_of(analysis, found.tensors)
+    done = "averaged with" if found.averages else "copied onto"
     return Problem(
         "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} copied onto {agree(names, 'itself', 'themselves')} in each round: "
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')} in each round: "
         f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
         "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
-        "model another name.",
-        analysis.places((found.op, "copied onto itself here"), (found.step, "moved here")),
+        "model another name, and `copy.copy(model)` shares its parameters.",
+        analysis.places((found.op, f"{done} itself here"), (found.step, "moved here")),
         tuple(names),
         ops=(found.op.index,),
     )

@@ -26,6 +26,33 @@ def test_a_copy_onto_itself_after_a_step():
     assert (found.tensors, found.step.index, found.op.index) == ((best,), step.op, 2)
 
 
+def test_an_average_of_a_tensor_with_itself():
+    """`shadow.mul_(d).add_(w)`, or `lerp_`, of one memory: it scales the weights, and averages nothing."""
+    for average in (("mul_", "add_"), ("lerp_",)):
+        program = Written()
+        w = program.parameter()
+        shadow, optimizer = program.tensor(of=w), program.optimizer(w)
+        for _ in range(2):
+            for name in average:
+                program.write(name, shadow, *(() if name == "mul_" else (w,)), line=3)
+            program.step(optimizer)
+        [found] = self_copies(program.analysis)
+        assert (found.tensors, found.averages) == ((shadow,), True)
+
+
+def test_sums_with_oneself_that_are_no_average():
+    """A decay of weights adds the weights to themselves; an average of another memory keeps something."""
+    program = Written()
+    w = program.parameter()
+    other, optimizer = program.tensor(), program.optimizer(w)
+    for _ in range(2):
+        program.write("add_", w, w, line=3)
+        program.write("mul_", other, line=4)
+        program.write("add_", other, w, line=4)
+        program.step(optimizer)
+    assert list(self_copies(program.analysis)) == []
+
+
 def test_copies_that_keep_something():
     """Of memory of its own; or where nothing moved the parameter in between."""
     program = Written()

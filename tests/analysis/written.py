@@ -179,7 +179,8 @@ class Written:
             todo += fresh
         reached = tuple(self.nodes[node].variable for node in sorted(seen) if self.nodes[node].variable >= 0)
         start = len(self.ops)
-        given: dict[str, Any] = {"api": "backward", "reached": reached} | fields
+        given: dict[str, Any] = {"api": "backward", "reached": reached, "start": start} | fields
+        start = given.pop("start")
         run = Backward(
             len(self.backwards), given.pop("api"), start, given.pop("end", start), self.site(line), roots,
             GraphHead(heads), **given,

@@ -12,6 +12,8 @@ from autograd_inspector.analysis import op_kinds
 from autograd_inspector.analysis.op_kinds import OpKind, is_a, kinds_of, listed, node_is_a, spelled
 
 HOMES = (torch, torch.Tensor, torch.nn.functional, torch._C._nn, torch._C._linalg, torch.distributed)
+SLOPES = {"thresholdbackward", "leakyrelubackward", "hardtanhbackward"}
+"""Of these a table has the nodes alone: no program calls them."""
 PACKAGE = Path(autograd_inspector.__file__).parent
 
 
@@ -22,7 +24,7 @@ def test_each_call_stands_once():
 
 def test_each_call_is_one_of_torchs():
     """A misspelt name would never be met: each is an attribute of torch, of a tensor, or a name of our own."""
-    ours = {"set_data", "grad", "unpickle", "data"}
+    ours = {"set_data", "grad", "unpickle", "data", *SLOPES}
     assert [n for n in listed() if n not in ours and not any(hasattr(home, n) for home in HOMES)] == []
 
 
@@ -32,6 +34,20 @@ def test_a_node_is_what_made_it():
     assert node_is_a("round", OpKind.PIECEWISE_CONSTANT)
     assert not node_is_a("RoundBackward", OpKind.PIECEWISE_CONSTANT)
     assert node_is_a("BernoulliBackward0", OpKind.DRAWS)
+
+
+def test_slopes_of_what_bends_have_derivative_zero():
+    """The node of the derivative is known by its name, and passes back zeros to where the derivative was taken."""
+    met = set()
+    for name in ("relu", "leaky_relu", "relu6", "hardtanh"):
+        assert is_a(name, OpKind.BENDS)
+        x = torch.tensor([-0.5, 0.5], requires_grad=True)
+        (slope,) = torch.autograd.grad(getattr(torch.nn.functional, name)(x).sum(), x, create_graph=True)
+        node = slope.grad_fn
+        assert node_is_a(node.name(), OpKind.SLOPE_OF_BENDS)
+        assert not torch.autograd.grad(slope.sum(), x)[0].any()
+        met.add(node.name().partition("Backward")[0].lower() + "backward")
+    assert met == SLOPES
 
 
 def test_views_are_views():

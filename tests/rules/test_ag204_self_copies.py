@@ -50,3 +50,43 @@ def test_target_that_is_the_network_itself(sync):
 def test_target_of_its_own(sync):
     """A copy follows; and a single load of a model's own state may be a check."""
     calm(lambda: learn(copy.deepcopy, sync), lambda: learn(lambda net: net, sync, rounds=1))
+
+
+@pytest.mark.parametrize("lerp", [False, True])
+def test_a_shallow_copy_that_is_averaged(lerp):
+    """`copy.copy(model)` has the model's own parameters: their average with themselves shrinks them."""
+
+    def program(copied):
+        net = nn.Linear(4, 1)
+        shadow = copied(net)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            optimizer.step()
+            with torch.no_grad():
+                for s, p in zip(shadow.parameters(), net.parameters(), strict=True):
+                    s.lerp_(p, 0.1) if lerp else s.mul_(0.9).add_(p, alpha=0.1)
+
+    diagnosed(
+        lambda: program(copy.copy), "AG204", "s.lerp_(p, 0.1)", "averaged with themselves", "copy.deepcopy(model)",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(copy.deepcopy))
+
+
+def test_weights_that_decay_by_hand():
+    """`p.add_(p, alpha=-rate)` is decoupled weight decay, and no average."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(8, 4)).pow(2).mean().backward()
+            with torch.no_grad():
+                for p in net.parameters():
+                    p.add_(p, alpha=-1e-3)
+            optimizer.step()
+
+    calm(program)

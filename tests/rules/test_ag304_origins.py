@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, line_of, trained
+from .programs import alarms, diagnosed, inspected, line_of, summary, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -163,3 +163,35 @@ def test_the_op_that_hides_a_nan_is_named():
     finding = nan(program, 'target[2] = float("nan")', "net.weight")
     assert line_of(program, "torch.where(") in {place.lineno for place in finding.locations}
     calm(before)
+
+
+def scaled(scale, factor=1.0):
+    """Two rounds of a GradScaler that searches for its scale."""
+    net, optimizer = net_of()
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = factor * F.mse_loss(net(10 * X), Y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def test_overflow_that_a_scaler_skips():
+    """The gradients overflow, or the scaled loss does, in each round that was seen: the scaler skips, and goes on."""
+    for program in (lambda: scaled(2.0**127), lambda: scaled(2.0**125, 0.01)):
+        report = inspected(program, values=True)
+        assert not alarms(report), summary(report)
+        assert report.capture.nonfinite or report.capture.bad_tensors or report.capture.leaf_values
+    nan(lambda: scaled(2.0, float("inf")), "F.mse_loss(net(10 * X), Y)", where=scaled)
+
+
+def test_the_result_of_an_op_is_named_once():
+    """Of what no variable holds it is said that the op makes it, and not that it is in the op's result."""
+
+    def program():
+        w = nn.Parameter(torch.zeros(3))
+        (w.log() * 2).sum().backward()
+
+    finding = nan(program, "w.log()")
+    assert finding.message.startswith("`log` makes the first Inf, out of finite values")

@@ -157,3 +157,49 @@ def test_readings_that_are_taken_apart_are_silent():
         minus_all_before,
         lambda: combined(combine=lambda one, both: (both + (-one)) / 2 + one),
     )
+
+
+def test_running_sums_that_are_subtracted_by_numbers_and_slices():
+    """Minus one times the first, or `alpha=-1`; each row of a stack minus the row before, and a row among others."""
+
+    def rows(one, both):
+        stack = torch.stack([one, both])
+        return torch.cat([stack[:1], stack[1:] - stack[:-1]]).mean(0)
+
+    def row(one, both):
+        stack = torch.stack([one, both])
+        return stack[0] + (stack[1] - stack[0]) / 3
+
+    calm(
+        lambda: combined(combine=lambda one, both: (both + (-1) * one) / 2 + one),
+        lambda: combined(combine=lambda one, both: one * -1.0 + both + one),
+        lambda: combined(combine=lambda one, both: both.add(one, alpha=-1) / 2 + one),
+        lambda: combined(combine=rows),
+        lambda: combined(combine=row),
+    )
+
+
+def test_what_is_weighed_with_zero_is_no_term():
+    """Weights that are numbers, one of them 0: the sum is what the program wants; 0.3 and 0.7 count both."""
+
+    def weighed(*weights):
+        return lambda *read: sum(weight * gradient for weight, gradient in zip(weights, read, strict=True))
+
+    calm(lambda: combined(combine=weighed(0, 1)), lambda: combined(combine=weighed(0.0, 1.0)))
+    diagnosed(
+        lambda: combined(combine=weighed(0.3, 0.7)), "AG305", "loss.backward(retain_graph=True)", "weight",
+        severity="warning", where=combined,
+    )  # fmt: skip
+
+
+def test_rows_of_a_stack_that_are_added():
+    """Two slices of a stack are two readings."""
+
+    def added(one, other):
+        stack = torch.stack([one, other])
+        return stack[0] + stack[1]
+
+    diagnosed(
+        lambda: combined(combine=added), "AG305", "loss.backward(retain_graph=True)", "weight",
+        severity="warning", where=combined,
+    )  # fmt: skip

@@ -344,3 +344,52 @@ def test_losses_that_are_summed_at_one_value():
             optimizer.step()
 
     calm(summed)
+
+
+def two_places(move):
+    """The mean of the slopes at two places; the second lies down the first slope."""
+    net = nn.Linear(4, 1)
+    optimizer = SGD(net.parameters(), lr=0.05)
+    for _ in range(3):
+        optimizer.zero_grad()
+        F.mse_loss(net(X), Y).backward()
+        old = [p.detach().clone() for p in net.parameters()]
+        with torch.no_grad():
+            for p in net.parameters():
+                move(p)
+        F.mse_loss(net(X), Y).backward()  # Second.
+        with torch.no_grad():
+            for p, before in zip(net.parameters(), old, strict=True):
+                p.copy_(before)
+        optimizer.step()
+
+
+def subtracted(p):
+    p.sub_(0.1 * p.grad)
+
+
+def added_negative(p):
+    p.add_(p.grad, alpha=-0.1)
+
+
+def assigned_normalised(p):
+    p.data = p.data - 0.1 * p.grad / (1 + p.grad.norm())
+
+
+def copied_negated(p):
+    p.copy_(p + 0.1 * -p.grad)
+
+
+@pytest.mark.parametrize("move", [subtracted, added_negative, assigned_normalised, copied_negated])
+def test_slopes_at_two_places(move):
+    """Heun's method adds the gradients on purpose: seen, and no alarm, however it goes down the first one."""
+    found = [finding for finding in inspected(lambda: two_places(move)).findings if finding.rule == "AG305"]
+    assert [finding.severity for finding in found] == ["info"]
+
+
+def test_slopes_on_the_way_up():
+    """The same program going up is sharpness-aware minimization."""
+    diagnosed(
+        lambda: two_places(lambda p: p.add_(0.1 * p.grad)), "AG305", "# Second.", "weight",
+        severity="warning", where=two_places,
+    )  # fmt: skip

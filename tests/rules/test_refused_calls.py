@@ -247,3 +247,51 @@ def test_a_derivative_that_is_zero():
         return grad(lambda x: slope(x).sum())(X)
 
     silent(program)
+
+
+def test_a_scaler_that_is_updated_without_a_step():
+    """Micro-batches that only accumulate: `update()` belongs to the branch that steps."""
+
+    def program(each):
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+        for i in range(4):
+            scaler.scale(net(torch.ones(2, 4)).mean()).backward()
+            if i % 2:
+                scaler.step(optimizer)
+                optimizer.zero_grad()
+            if each or i % 2:
+                scaler.update()
+
+    diagnosed(
+        lambda: program(True), "AG305", "scaler.update()", "nothing to judge the scale by", "in the same branch",
+        severity="error", where=program,
+    )  # fmt: skip
+    silent(lambda: program(False))
+
+
+def test_a_gradient_that_is_asked_through_a_step():
+    """A validation loss after `optimizer.step()` is asked for the gradient of the training loss's weights."""
+
+    def program(through):
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        weights = torch.zeros(3, requires_grad=True)
+        loss = (weights * net(torch.ones(3, 4)).squeeze(1)).sum()
+        if through:
+            loss.backward()
+            optimizer.step()  # Moved.
+            fast = dict(net.named_parameters())
+        else:
+            slopes = torch.autograd.grad(loss, tuple(net.parameters()), create_graph=True)
+            named = zip(net.named_parameters(), slopes, strict=True)
+            fast = {name: p - 0.1 * slope for (name, p), slope in named}
+        val = torch.func.functional_call(net, fast, (torch.ones(2, 4),)).pow(2).mean()
+        return torch.autograd.grad(val, weights)
+
+    diagnosed(
+        lambda: program(True), "AG301", "# Moved.", "weights that step() has moved", "create_graph=True",
+        severity="error", where=program,
+    )  # fmt: skip
+    silent(lambda: program(False))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.stacked import entries_of
+from autograd_inspector.analysis.gradients.turned import adds_turned, factor_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_names import FOR_EACH
@@ -48,11 +50,17 @@ class _Terms:
             if number is not None:
                 reached.add(number)
                 continue
+            entries = entries_of(self._analysis, tensor, before)
+            if entries is not None:
+                todo += [entry for entry in entries if (entry[1], entry[0]) not in seen]
+                seen.update((index, entry) for entry, index in entries)
+                continue
             for index in self._analysis.flow.producers(tensor, before):
                 op = self._analysis.capture.ops[index]
                 if (index, tensor) not in seen and not self._takes_apart(op):
                     seen.add((index, tensor))
-                    through = scaled or _is(op, _HANDED_ON | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.NEGATES)
+                    plain = _is(op, _HANDED_ON | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.NEGATES)
+                    through = scaled or plain or factor_of(self._analysis, op) == -1
                     todo += [(operand, index) for operand in self._operands(op)] if through else ()
         return reached
 
@@ -67,7 +75,8 @@ class _Terms:
         return self._apart[op.index]
 
     def _differ(self, op: Op, a: int, b: int) -> bool:
-        if not _is(op, OpKind.SUBTRACTS) and self._negated(a, op) == self._negated(b, op):
+        subtracts = _is(op, OpKind.SUBTRACTS) or adds_turned(self._analysis, op)
+        if not subtracts and self._negated(a, op) == self._negated(b, op):
             return False
         # What is subtracted is a product, as a rule, and looked at first: the walk ends there.
         other = self._unscaled(b, op)
@@ -76,7 +85,8 @@ class _Terms:
 
     def _negated(self, tensor: int, op: Op) -> bool:
         producers = self._analysis.flow.producers(tensor, op.index)
-        return bool(producers) and _is(self._analysis.capture.ops[producers[0]], OpKind.NEGATES)
+        made = self._analysis.capture.ops[producers[0]] if producers else None
+        return made is not None and (_is(made, OpKind.NEGATES) or factor_of(self._analysis, made) < 0)
 
     def _unscaled(self, tensor: int, op: Op) -> set[int]:
         return self.reached([(tensor, op.index)], scaled=False)
@@ -85,6 +95,8 @@ class _Terms:
         """The inputs whose elements are terms of the result."""
         tensors, inputs = self._analysis.capture.tensors, op.inputs
         shape = tensors[op.outputs[0]].shape if op.outputs else None
+        if factor_of(self._analysis, op) == 0:
+            return  # Times zero it is no term.
         if _is(op, OpKind.COPIES_INTO):
             written = {write.tensor for write in op.writes}
             yield from (tensor for tensor in inputs if tensor not in written)

@@ -1,22 +1,29 @@
-"""Copies of a tensor onto itself, in rounds: what was to follow another tensor is that tensor."""
+"""Copies of a tensor onto itself, or averages with itself, in rounds: what was to follow another tensor is that tensor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
+_ASIDE = Trait.STEP | Trait.BACKWARD
+
 
 class SelfCopy(Struct, frozen=True):
-    """``op`` copied each of ``tensors`` onto itself, as an op of the same line had before ``step`` changed them."""
+    """``op`` copied each of ``tensors`` onto itself, as an op of the same line had before ``step`` changed them.
+
+    ``averages``: it is the last of a moving average, of the tensor and of itself.
+    """
 
     op: Op
     tensors: tuple[int, ...]
     step: Op
+    averages: bool
 
 
 def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
@@ -25,21 +32,36 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
     first: dict[tuple[object, int], int] = {}
     tensors = analysis.capture.tensors
     for op in analysis.capture.ops:
-        if not is_a(op.name, OpKind.COPIES_INTO) or op.has(Trait.STEP | Trait.BACKWARD) or len(op.inputs) != 2:
+        averages = is_a(op.name, OpKind.INTERPOLATES | OpKind.ADDS)
+        if not (averages or is_a(op.name, OpKind.COPIES_INTO)) or op.has(_ASIDE) or len(op.inputs) != 2:
             continue
         target, source = (tensors[tensor] for tensor in op.inputs)
         same = (target.offset, target.shape, target.extent) == (source.offset, source.shape, source.extent)
         if not op.writes or target.storage < 0 or target.storage != source.storage or not same:
             continue
+        if averages and not _is_average(analysis, op):
+            continue
         line = line_of(analysis, op.site)
         step = _stepped(analysis, target.storage, first.setdefault((line, target.storage), op.index), op.index)
         if step is not None:
-            found.setdefault(line, (SelfCopy(op, (), step), {}))[1][target.id] = None
+            found.setdefault(line, (SelfCopy(op, (), step, averages), {}))[1][target.id] = None
     for copy, copied in found.values():
-        yield SelfCopy(copy.op, tuple(copied), copy.step)
+        yield replace(copy, tensors=tuple(copied))
 
 
 def _stepped(analysis: Analysis, storage: int, start: int, end: int) -> Op | None:
     """The last step of an optimizer that moved what lies in a memory."""
     latest = (op for op, _ in analysis.writes_back(storage, start, end) if op.has(Trait.STEP)) if end > start else ()
     return next(iter(latest), None)
+
+
+def _is_average(analysis: Analysis, op: Op) -> bool:
+    """Whether an op interpolates, or adds to what the write before it had multiplied by a number: ``x.mul_(d).add_(x)``.
+
+    A tensor added to itself on its own may be a decay of weights, ``w.add_(w, alpha=-rate)``.
+    """
+    if is_a(op.name, OpKind.INTERPOLATES):
+        return True
+    storage = analysis.capture.tensors[op.inputs[0]].storage
+    before = next(iter(op for op, _ in analysis.writes_back(storage, 0, op.index)), None)
+    return before is not None and is_a(before.name, OpKind.MULTIPLIES) and len(before.inputs) == 1

@@ -136,18 +136,24 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
 def _number_arguments(
     recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]
 ) -> dict[int, dict[str, float]]:
-    """The numbers given to writes through an alias that has a version counter of its own, and to those that zero.
+    """The numbers given to writes through an alias that has a version counter of its own, and those not above zero.
 
-    Those as well that were given to what computed such a write's operands.
+    A number that is zero takes its operand out, a negative one turns its sign. Those as well that were given to what
+    computed the operands of a write through such an alias.
     """
-    zeroing = {op: dict(numbers) for op, numbers in recording.number_arguments.items() if 0.0 in dict(numbers).values()}
+    turning = {
+        op: dict(numbers)
+        for op, numbers in recording.number_arguments.items()
+        if any(number <= 0 for _, number in numbers)
+    }
+    turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number <= 0}
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
     wanted, front = set(unseen), unseen
     for _ in range(_OPERANDS):
         front = {tensors[tensor].birth for op in front for tensor in ops[op].inputs} - wanted - {-1}
         wanted |= front
     scales = {op: {"1": float(number)} for op, number in recording.scales.items() if op in wanted}
-    return zeroing | {op: dict(numbers) for op, numbers in recording.number_arguments.items() if op in unseen} | scales
+    return turning | {op: dict(numbers) for op, numbers in recording.number_arguments.items() if op in unseen} | scales
 
 
 def _returning(recording: Recording, code: CodeType) -> int:

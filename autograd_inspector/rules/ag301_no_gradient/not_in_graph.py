@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.harmful import not_in_graph
+from autograd_inspector.analysis.gradients.through_steps import step_between
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -67,12 +68,24 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
     name = name_of(analysis, tensor)
     roots = join_names((name_of(analysis, root) for root in run.roots), 2)
     late = computed is not None and made is not None and computed.index < made.index
+    stepped = step_between(analysis, run, tensor)
     why, fix = _why(analysis, tensor, roots, _taken_from(analysis, tensor, made, read), late=late)
+    if stepped is not None:
+        why = f"{roots} depends on {name} only through weights that step() has moved, and autograd records no step"
+        fix = (
+            "Take the step by hand: `g = torch.autograd.grad(loss, parameters, create_graph=True)`, and compute "
+            f"{roots} with `p - lr * g` for each p (torch.func.functional_call)."
+        )
     return Problem(
         "error" if run.error else "warning",
         f"torch.autograd.grad does not find {name} in the graph of {roots}{'' if run.error else ', and returns None'}: {why}",
         fix,
-        analysis.places((made, "made here"), (computed, "computed here, without it"), (run, "gradient asked for here")),
+        analysis.places(
+            (stepped, "weights moved without a record here"),
+            (made, "made here"),
+            (computed, "computed here, without it"),
+            (run, "gradient asked for here"),
+        ),
         (name,),
         ops=(made.index,) if made is not None else (),
     )

@@ -20,6 +20,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
 from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
+from autograd_inspector.rules.ag303_zero_gradient.zero_slope import zero_second_derivatives
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -59,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
     yield from cancelled(analysis)
+    yield from zero_second_derivatives(analysis)
 
 
 def _explained(analysis: Analysis, op: Op, ranges: dict[int, Range]) -> bool:

@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, explained_by_size, overflow_cure
@@ -63,6 +64,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         if run.index not in spoiled and not bad_roots:
             continue
         forward = origin(analysis, run) if bad_roots else None
+        if forward is not None and _scaled_up(analysis, run, forward):
+            continue
         if forward is not None:
             yield _produced(analysis, forward, run)
             return
@@ -98,7 +101,14 @@ def _skipped(analysis: Analysis, run: Backward) -> bool:
     following = next((other for other in analysis.timeline.runs.since(run.end) if other is not run), None)
     end = len(capture.ops) if following is None else following.start
     used = bool(analysis.timeline.steps.places(run.end, end))
-    return bool(capture.steps) and not used and scaled_by(analysis, run) is not None
+    updated = any(op.name == UPDATE_SCALE for op in capture.ops[run.end :])
+    return (bool(capture.steps) or updated) and not used and scaled_by(analysis, run) is not None
+
+
+def _scaled_up(analysis: Analysis, run: Backward, fault: ValueFault) -> bool:
+    """Whether it was the scale that made a loss infinite which was finite before."""
+    scaled = scaled_by(analysis, run)
+    return scaled is not None and fault.op == scaled.index and _skipped(analysis, run)
 
 
 def _swallowed(analysis: Analysis) -> Iterator[Problem]:
@@ -148,7 +158,8 @@ def _produced(
             ops=(met.index,),
         )
     op = analysis.capture.ops[fault.op]
-    into = f"in {names}" if "[" not in names else f"in its result ({names})"
+    into = f", in {names}" if "[" not in names else f", in its result ({names})"
+    into = "" if names == f"the result of `{op.name}`" else into
     sound = all(r.finite for r in fault.inputs)
     size = size_of(analysis, fault, op) if explained_by_size(op, what) else None
     target = all_ignored(analysis, fault, op)
@@ -169,7 +180,7 @@ def _produced(
         )
     return Problem(
         "error",
-        f"`{op.name}` makes the first {what}, {into}, {origin}{end or why}",
+        f"`{op.name}` makes the first {what}{into}, {origin}{end or why}",
         fix,
         (
             *analysis.user_frames(op.site, f"first {what} here"),

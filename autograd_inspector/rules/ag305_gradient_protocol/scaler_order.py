@@ -24,6 +24,7 @@ def out_of_order(analysis: Analysis) -> Iterator[Problem]:
     """The scaler raised: what it had done for that optimizer since it was last updated, or what it had to go on."""
     yield from _no_gradients(analysis)
     yield from _half(analysis)
+    yield from _nothing_checked(analysis)
     if not says(analysis.capture.error, TorchError.UNSCALED_AGAIN, TorchError.SCALER_STEPPED_AGAIN):
         return
     for event in analysis.capture.events_of(ScalerRefused)[-1:]:
@@ -95,6 +96,27 @@ def _half(analysis: Analysis) -> Iterator[Problem]:
             ),
             (event.type, "float16"),
         )
+
+
+def _nothing_checked(analysis: Analysis) -> Iterator[Problem]:
+    """update() of a scaler that no step had asked since the update before: micro-batches that only accumulate."""
+    if not says(analysis.capture.error, TorchError.NOTHING_CHECKED) or analysis.capture.error_site < 0:
+        return
+    site = analysis.capture.error_site
+    scaler = called_on(analysis.capture.place(site), "update") or "scaler"
+    runs = analysis.capture.completed_runs[-1:]
+    yield Problem(
+        "error",
+        f"{scaler}.update() has nothing to judge the scale by: no {scaler}.step() or {scaler}.unscale_() has looked at "
+        "gradients since the update before",
+        f"Call `{scaler}.update()` once after each `{scaler}.step(optimizer)`, in the same branch: gradients that are "
+        "accumulated must have one scale.",
+        (
+            *analysis.user_frames(site, "updated without a step here"),
+            *analysis.places(*((run, "backward called here") for run in runs)),
+        ),
+        (f"{scaler}.update()",),
+    )
 
 
 def _last_update(analysis: Analysis) -> int:

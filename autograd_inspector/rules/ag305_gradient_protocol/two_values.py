@@ -1,8 +1,9 @@
 """AG305 where gradients computed at several values of the same parameters are added up, and one step uses the sum.
 
 A closure that a step evaluates at one value after the other has to clear them itself. A program that moves its
-parameters by their gradients and computes the gradients again (sharpness-aware minimization, a look-ahead) wants those
-of the second place, as a rule. Who perturbs a part of them only, such as the embeddings, may want both.
+parameters up their gradients and computes the gradients again (sharpness-aware minimization) wants those of the second
+place, as a rule. Who perturbs a part of them only, such as the embeddings, may want both; so may who goes down the first
+gradients for a look ahead: methods of two places (Heun, extragradient) step by the mean of both slopes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.batches import same_batch
-from autograd_inspector.analysis.gradients.driven import driven_by
+from autograd_inspector.analysis.gradients.driven import Driven, driven_by
 from autograd_inspector.analysis.gradients.sources import Consumed, Contribution, GradientSources
+from autograd_inspector.analysis.gradients.turned import sign_of
 from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import Step
@@ -143,7 +145,10 @@ def _reads_alike(one: Op, other: Op) -> bool:
 def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: list[int], *, whole: bool) -> Problem:
     step, first, second = pair.step, pair.first, pair.second
     names = names_of(analysis, moved)
-    wrong = whole and same_batch(analysis, first.run, second.run, sources.since(step), step.at)
+    moving = driven_by(analysis, moved, first.end, second.start)
+    writes = [op for tensor in moved for op in moving.storages.get(analysis.capture.tensors[tensor].storage, ())]
+    again = same_batch(analysis, first.run, second.run, sources.since(step), step.at)
+    wrong = whole and again and not _descends(analysis, moving, writes, pair)
     text = (
         f"{summarize_names(names)} {agree(names, 'was', 'were')} moved by {agree(names, 'its', 'their')} gradients, and the gradients "
         "at the new place are added to those at the old one: nothing cleared them, and step() uses the sum"
@@ -152,8 +157,6 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
     fix = f"Call `{clearing}` between the two backward() calls, after the gradients have moved the parameters."
     if not wrong:
         fix = f"Where the step is to use the gradients at the new place alone: {fix[0].lower()}{fix[1:]}"
-    moving = driven_by(analysis, moved, first.end, second.start).storages
-    writes = [op for tensor in moved for op in moving.get(analysis.capture.tensors[tensor].storage, ())]
     return Problem(
         "warning" if wrong else "info",
         text,
@@ -168,3 +171,8 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
         ops=(step.op,),
         cures=tuple(added_between(analysis, clearing, second.run.site)) if wrong else (),
     )
+
+
+def _descends(analysis: Analysis, moving: Driven, writes: list[Op], pair: Pair) -> bool:
+    """Whether each write went down the first gradients, as a step of the training does."""
+    return all(sign_of(analysis, op, moving.tensors, pair.first.end) < 0 for op in writes)

@@ -96,8 +96,9 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     has_variable = assignable(name, analysis, last.tensor)
     detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if has_variable else ("`.detach()`", "`.item()`")
     keep = f"a number or a detached copy: {item} or {detach}" if record.shape == () else f"a detached copy: {detach}"
-    # One result of the last round is newer than the last look.
-    steps = f"{len({kept.met for kept in members}) + 1} or more steps"
+    # The result of the last round may be newer than the last look.
+    newer = any(op.site == made.site and op.name == made.name for op in analysis.capture.ops[made.index + 1 :])
+    steps = f"{len({kept.met for kept in members}) + newer} or more steps"
     return Problem(
         "warning",
         f"{name} of {steps}, each with its graph, is alive at the same time: something (a list, a dict, an attribute) "

@@ -64,6 +64,26 @@ for _ in range(2):
             "    scaler.step(optimizer)\n    scaler.update()",
         ),
     ),
+    "the scaler is updated after micro-batches that only accumulate": case(
+        "AG305",
+        NET
+        + """
+scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+for i in range(4):
+    scaler.scale(net(x).mean()).backward()
+    if i % 2:
+        scaler.step(optimizer)
+        optimizer.zero_grad()
+    scaler.update()
+""",
+        by(
+            "Call `scaler.update()` once after each `scaler.step(optimizer)`, in the same branch",
+            "    scaler.update()\n",
+            "",
+            "        scaler.step(optimizer)\n",
+            "        scaler.step(optimizer)\n        scaler.update()\n",
+        ),
+    ),
     "gradients are unscaled twice": case(
         "AG305",
         NET

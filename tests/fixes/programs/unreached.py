@@ -168,6 +168,26 @@ loss = net(y).sum()
             "grad(loss, x, allow_unused=True)",
         ),
     ),
+    "grad() is asked for a weight of the loss that a step came after": case(
+        "AG301",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x, rate = torch.ones(3, 4), torch.ones((), requires_grad=True)
+loss = rate * net(x).pow(2).mean()
+loss.backward()
+optimizer.step()
+val = net(x).pow(2).mean()
+(slope,) = torch.autograd.grad(val, rate)
+""",
+        by(
+            "Take the step by hand",
+            "loss.backward()\noptimizer.step()\nval = net(x)",
+            "g = torch.autograd.grad(loss, (net.weight, net.bias), create_graph=True)\n"
+            "fast = {n: p - 0.1 * d for (n, p), d in zip(net.named_parameters(), g)}\n"
+            "val = torch.func.functional_call(net, fast, (x,))",
+        ),
+    ),
     "grad() is asked for a slice that was cut afterwards": case(
         "AG301",
         """

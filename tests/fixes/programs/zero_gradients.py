@@ -19,6 +19,22 @@ optimizer.step()
         by("`soft + (hard - soft).detach()`", "out = hard", "out = soft + (hard - soft).detach()"),
         symptom="not net.weight.grad.any()",
     ),
+    "a ReLU network has no second derivative": case(
+        "AG303",
+        """
+act = nn.ReLU()
+net = nn.Sequential(nn.Linear(1, 4), act, nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.rand(5, 1, requires_grad=True)
+(first,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+(second,) = torch.autograd.grad(first.sum(), x, create_graph=True)
+loss = (second - 1).pow(2).mean() + net(torch.zeros(1, 1)).pow(2).mean()
+loss.backward()
+optimizer.step()
+""",
+        by("Use an activation that is curved", "nn.ReLU()", "nn.Tanh()"),
+        symptom="not second.any()",
+    ),
     "both factors are zero": case(
         "AG303",
         """

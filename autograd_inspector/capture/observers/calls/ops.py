@@ -276,6 +276,8 @@ class Recorder(HiddenMode):
                 note_numbers(recording, now, args, kwargs)
             elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:
                 recording.scales[now] = args[-1]
+            elif kwargs and "alpha" in kwargs:
+                note_numbers(recording, now, args, kwargs)
             if recording.exports.numbers:
                 recording.exports.used(recording, now, (*args, *kwargs.values()), frame)
         except RecursionError:

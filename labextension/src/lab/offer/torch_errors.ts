@@ -42,6 +42,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /step\(\) has already been called since the last update/is,
   /attempting to unscale fp16 gradients/is,
   /no inf checks were recorded for this optimizer/is,
+  /no inf checks were recorded prior to update/is,
   /attempted (?:step|unscale_) but _scale is none/is,
   /step\(\) missing 1 required positional argument: 'closure'/is,
   /in order to use an autograd\.function with functorch transforms/is,

@@ -12,7 +12,7 @@ class ResBlock(nn.Module):
         self.fc1, self.fc2, self.act = nn.Linear(width, width), nn.Linear(width, width), act
 
     def forward(self, x):
-        return self.act(x + self.fc2(self.act(self.fc1(x))))
+        return self.act(x + self.fc2(self.act(self.fc1(x))))  # also
 
 
 class DeepRitzNet(nn.Module):

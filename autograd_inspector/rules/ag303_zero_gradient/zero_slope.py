@@ -1,0 +1,36 @@
+"""AG303 where a loss is computed with a second derivative that is zero everywhere: a network that is piecewise linear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.zero_slopes import ZeroSlope, zero_slopes
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import join_names
+
+
+def zero_second_derivatives(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line that asks for one."""
+    for found in zero_slopes(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: ZeroSlope) -> Problem:
+    names = names_of(analysis, found.tensors)
+    bends = {op.site: op for op in found.bends}
+    called = join_names(dict.fromkeys(f"`{op.name}`" for op in found.bends)) or "a piecewise linear activation"
+    return Problem(
+        "warning",
+        f"the second derivative by {join_names(names)} is zero everywhere, and a loss is computed with it: the first one "
+        f"depends on {join_names(names)} through {called} alone, whose slope is constant on both sides of its bend",
+        "Use an activation that is curved where a loss needs second derivatives: nn.Tanh(), nn.SiLU() and nn.Softplus() are.",
+        analysis.places(
+            *((op, "slope is constant here") for op in bends.values()),
+            (found.run, "second derivative asked for here"),
+            (found.loss, "backward called here"),
+        ),
+        tuple(names),
+        ops=tuple(op.index for op in bends.values()),
+    )

@@ -1,0 +1,33 @@
+"""Weights of a mixture of operations, moved by hand beside an optimizer."""
+
+import torch
+from torch import nn
+
+from tests.practice.truth import Truth
+
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ops = nn.ModuleList([nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Identity()])
+        self.alphas = nn.Parameter(1e-3 * torch.randn(3))
+
+    def forward(self, x):
+        return sum(w * op(x) for w, op in zip(self.alphas.softmax(-1), self.ops))
+
+
+def run():
+    torch.manual_seed(0)
+    net = Cell()
+    w_opt = torch.optim.SGD(net.ops.parameters(), 0.1)
+    for _ in range(3):
+        loss = net(torch.randn(8, 4)).pow(2).mean()
+        w_opt.zero_grad()
+        loss.backward()
+        w_opt.step()
+        with torch.no_grad():
+            net.alphas -= 0.1 * net.alphas.grad
+            net.alphas.grad = None
+
+
+TRUTH = Truth()
