@@ -68,11 +68,9 @@ def seen(source: Path, text: str | None = None) -> Seen:
 
 
 def _shows(module, truth: Truth, outcome: object) -> bool:
-    if truth.raises:
-        return isinstance(outcome, Exception) and not as_described(module, outcome)
     if isinstance(outcome, Exception):
-        return True  # The program ends otherwise than it did: that is no cure.
-    return not as_described(module, outcome)
+        return True  # Another exception than before is no cure either.
+    return not truth.raises and not as_described(module, outcome)
 
 
 def repaired(source: Path) -> Score:
