@@ -48,7 +48,8 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     that a loss is computed with, and that backward does not reach. ``stood``: where a rank that never ended its program
     was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
     ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
-    ``drawn``: the lines that gave weights the values that they begin to learn with.
+    ``drawn``: the lines that gave weights the values that they begin to learn with. ``sent``: the names of weights that
+    the ranks exchange in the course of training: whoever steps them, all have them.
     """
 
     replica: bool = False
@@ -81,3 +82,4 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     moment_lines: tuple[Done, ...] = ()
     moments: tuple[Moment, ...] = ()
     drawn: tuple[Done, ...] = ()
+    sent: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import HERE
 from autograd_inspector.model.program_events import (
     Awaited,
@@ -268,11 +268,14 @@ class Reductions:
 
         Where no op is known that used it, in compiled code, the last call since the backward before.
         """
-        readers = self._capture.readers.get(tensor, [])
-        last = readers[: bisect_left(readers, run.start)][-1:]
+        readers, ops = self._capture.readers.get(tensor, []), self._capture.ops
+        # What a checkpoint computes anew within a backward was called before, in the forward.
+        before_it = reversed(readers[: bisect_left(readers, run.start)])
+        last = [next((reader for reader in before_it if not ops[reader].has(Trait.BACKWARD)), -1)]
+        last = [reader for reader in last if reader >= 0]
         calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
         if last:
-            inside = self._inside(self._capture.ops[last[0]], wrapper.type)
+            inside = self._inside(ops[last[0]], wrapper.type)
             return next((each for each in reversed(calls) if each.at <= last[0]), None) if inside else None
         before = next(iter(self._timeline.backwards.before(run.start)), None)
         return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None

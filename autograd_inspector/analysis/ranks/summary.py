@@ -92,6 +92,7 @@ class _Summary:
             lane_of(capture, reductions),
             *moments_of(capture, reductions, self.places, self.names),
             tuple(drawn(capture, reductions, weights, self.places, self.names)),
+            tuple(self._sent()),
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:
@@ -127,13 +128,21 @@ class _Summary:
         if self.capture.history.folded:
             return
         exchanges = self.reductions.exchanges
-        whose = {t: t for t in self.reduced} | {
+        # Of all weights, not of those that this rank steps: another may step the others, and send them.
+        whose = {t.id: t.id for t in self.capture.tensors if t.kind == "parameter"} | {
             gradient: t for t, gradients in gradients_of(self.capture).items() for gradient in gradients
         }
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
             carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
             yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
+
+    def _sent(self) -> list[str]:
+        """Weights that the ranks exchange behind the first step."""
+        if not self.reductions.exchanges.weights:
+            return []
+        weights = (tensor.id for tensor in self.capture.tensors if tensor.kind == "parameter")
+        return self.names(tensor for tensor in weights if self.reductions.averaged(tensor))
 
     def _edits(self) -> Iterator[Done]:
         """Lines that compute new values of replicated weights from their old ones, past any step."""
