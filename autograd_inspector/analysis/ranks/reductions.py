@@ -101,7 +101,8 @@ class Reductions:
         by_hand = False
         for parameter in parameters:
             tensor = parameter.tensor
-            if tensor in self.wrapper_of and tensor not in alone:
+            early = self.stepped_within(step, run) and tensor in self._stepped_by_hook
+            if tensor in self.wrapper_of and tensor not in alone and not early:
                 reduced.append(tensor)
             elif carried and self._went(parameter, carried):
                 unused = self._stayed(parameter, run, step)
@@ -111,6 +112,16 @@ class Reductions:
             else:
                 local.append(tensor)
         return Reached(step, run, tuple(reduced), tuple(local), by_hand, tuple(dropped))
+
+    @staticmethod
+    def stepped_within(step: Step, run: Backward) -> bool:
+        """Whether a step was made while a backward ran, by a hook."""
+        return run.start < step.updates_from <= run.end and not step.computed
+
+    @cached_property
+    def _stepped_by_hook(self) -> frozenset[int]:
+        """What has a hook that runs as soon as a gradient is accumulated: a reducer has not come for it by then."""
+        return frozenset(hook.tensor for hook in self._capture.tensor_hooks if hook.post)
 
     def _stayed(self, parameter: ParameterStep, run: Backward, step: Step) -> bool:
         """Whether a step was given a gradient as its backward left it: the same tensor, and nothing wrote to it."""

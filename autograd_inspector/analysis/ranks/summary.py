@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
@@ -26,6 +27,7 @@ from autograd_inspector.model.program_events import (
     WrapperCalled,
 )
 from autograd_inspector.model.rank_summary import Done, RankSummary
+from autograd_inspector.model.torch_errors import TorchError, says
 
 _CALLS = 256
 """Calls whose order is compared."""
@@ -150,8 +152,11 @@ class _Summary:
         weights = {exchanges.storage(t): t for t in self.reduced} if not self.capture.history.folded else {}
         weights.pop(-1, None)
         lines: dict[tuple[str, int], list[int]] = {}
+        replaced = self._replaced(weights)
         for op in self.capture.ops if weights else ():
-            if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and computes_in_place(op.name):
+            if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and (
+                computes_in_place(op.name) or op.index in replaced
+            ):
                 written = [weights[write.storage] for write in op.writes if write.storage in weights]
                 written = [tensor for tensor in written if not self._equal_after(tensor, op.index)]
                 if written:
@@ -159,6 +164,23 @@ class _Summary:
         for (name, site), tensors in lines.items():
             names = tuple(dict.fromkeys(self.names(tensors)))
             yield Done(name, self.places(site, "weights changed here"), len(tensors), names)
+
+    def _replaced(self, weights: dict[int, int]) -> set[int]:
+        """Ops that copy other values into weights that the next step moves: nothing put the old ones back before it."""
+        moves: dict[int, list[int]] = {}
+        for step in self.capture.steps:
+            for met in step.parameters:
+                moves.setdefault(met.tensor, []).append(step.updates_from)
+        spans: dict[tuple[int, int], list[int]] = {}
+        for op in self.capture.ops if weights else ():
+            if not op.writes or not is_a(op.name, OpKind.COPIES_INTO) or op.has(Trait.STEP | Trait.COLLECTIVE):
+                continue
+            for tensor in {weights[write.storage] for write in op.writes if write.storage in weights}:
+                steps = moves.get(tensor, [])
+                span = bisect_left(steps, op.index)
+                if 0 < span < len(steps):
+                    spans.setdefault((tensor, span), []).append(op.index)
+        return {ops[0] for ops in spans.values() if len(ops) == 1}
 
     def _equal_after(self, tensor: int, at: int) -> bool:
         """Whether a weight is made the same on all ranks behind an op: it is wrapped, or broadcast."""
@@ -190,6 +212,11 @@ class _Summary:
         if stood is not None:
             return stood if stood.value else None
         failed = [event for event in self.reductions.exchanges.calls if event.failed]
+        capture = self.capture
+        if not failed and capture.error_site >= 0 and says(capture.error, TorchError.RANK_ABSENT):
+            # torch itself made the call: the state of a sharded model was asked for, a group was made.
+            api = next((f.function for f in reversed(capture.site(capture.error_site)) if f.library), "")
+            return Done(api or "a collective", self.places(capture.error_site, "waits here"))
         if not failed:
             return None
         event = failed[-1]

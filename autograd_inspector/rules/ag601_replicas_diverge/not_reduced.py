@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events import (
     ModuleAttached,
     OptimizerCreated,
     ParameterRegistered,
+    ReplicasWrapped,
     SamplerIterated,
     WrapperCalled,
 )
@@ -29,6 +30,8 @@ def by_wrappers(analysis: Analysis) -> Iterator[Problem]:
             yield _around(analysis, found)
         elif found.why == "unsynced" and found.call is not None:
             yield _unsynced(analysis, found, found.call)
+        elif found.why == "within" and found.wrapper is not None:
+            yield _within(analysis, found, found.wrapper)
         elif found.why == "spent" and found.call is not None:
             yield _spent(analysis, found, found.call)
 
@@ -95,6 +98,23 @@ def _unsynced(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Prob
         if off is not None
         else "Set require_backward_grad_sync to True before the forward of the last micro-batch of each step.",
         (*switched, *analysis.user_frames(call.site, "forward called here"), *steps_here(analysis, found)),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _within(analysis: Analysis, found: Unreduced, wrapper: ReplicasWrapped) -> Problem:
+    names, start = _subject(analysis, found)
+    hooks = (hook for hook in analysis.capture.tensor_hooks if hook.post and hook.tensor in found.tensors)
+    return Problem(
+        "error",
+        f"{start}: a hook calls step() as soon as a gradient is accumulated, and {wrapper.type} reduces it later in the same "
+        "backward(), so the replicas diverge",
+        f"Call step() after backward(). Or call all_reduce on the gradient in the hook, without {wrapper.type}.",
+        (
+            *analysis.places((found.first.step, "step() called here"), (next(hooks, None), "hook registered here")),
+            *steps_here(analysis, found),
+        ),
         tuple(names),
         ops=(found.first.step.op,),
     )
