@@ -91,7 +91,13 @@ class Reductions:
     @cached_property
     def _sharded(self) -> frozenset[int]:
         """What is reduced where it is sharded, by what shards it."""
-        return frozenset(row.tensor for row in self._capture.placement.rows if row.sharding is not None)
+        rows = self._capture.placement.rows
+        return self.flattened | {row.tensor for row in rows if row.sharding is not None}
+
+    @cached_property
+    def flattened(self) -> frozenset[int]:
+        """What a FullyShardedDataParallel holds as parts of one flat parameter, whose gradient is all of theirs."""
+        return frozenset(tensor for event in self.sharded_models if event.flat for tensor in event.tensors)
 
     def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
         carried = self.exchanges.carried(run.start, step.updates_from) if self.exchanges.calls else {}

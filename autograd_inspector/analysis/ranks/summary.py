@@ -134,6 +134,8 @@ class _Summary:
         whose = {t.id: t.id for t in self.capture.tensors if t.kind == "parameter"} | {
             gradient: t for t, gradients in gradients_of(self.capture).items() for gradient in gradients
         }
+        for flat in self.reductions.flattened:
+            whose.pop(flat, None)  # Each rank has another part of it, which begins with another parameter.
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
             carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)

@@ -86,18 +86,20 @@ class ModelSharded(ProgramEvent, frozen=True):
     """``fully_shard`` was called for a module, or met one whose parameters it has sharded over ``world`` ranks.
 
     ``tensors`` are its shards, ``ignored`` the other parameters of the module, which nothing reduces. ``site`` -1: that
-    was before the capture began.
+    was before the capture began. ``flat``: a FullyShardedDataParallel was made, whose shards are those of one flat
+    parameter, the first, under no name of the module; the others are views of it on the ranks that hold them.
     """
 
     type: str
     tensors: tuple[int, ...]
     ignored: tuple[int, ...]
     world: int
+    flat: bool = False
 
     @property
     def api(self) -> str:
-        """The function."""
-        return "fully_shard"
+        """The function, or the class."""
+        return self.type
 
 
 class ShardSyncSet(ProgramEvent, frozen=True):
