@@ -49,7 +49,9 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
     ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
     ``drawn``: the lines that gave weights the values that they begin to learn with. ``sent``: the names of weights that
-    the ranks exchange in the course of training: whoever steps them, all have them.
+    the ranks exchange in the course of training: whoever steps them, all have them. ``computed``: where layers are
+    parallel, what the first call of each layer was given and returned ("given:result"), and the names of its parameters;
+    ``moved``: the fingerprints of these behind each step.
     """
 
     replica: bool = False
@@ -83,3 +85,5 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     moments: tuple[Moment, ...] = ()
     drawn: tuple[Done, ...] = ()
     sent: tuple[str, ...] = ()
+    computed: tuple[Done, ...] = ()
+    moved: dict[str, tuple[int, ...]] = {}

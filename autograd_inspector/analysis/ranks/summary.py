@@ -9,6 +9,7 @@ from functools import cached_property
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.lanes import lane_of
+from autograd_inspector.analysis.ranks.layers import computed, moved
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
@@ -56,6 +57,7 @@ class _Summary:
         teachers, read = updates.teachers()
         data = capture.events_of(DataMet)
         weights = _first_of(capture.events_of(WeightsMet))
+        layers = tuple(computed(capture, reductions, self.places, self.names))
         return RankSummary(
             reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,
             tuple(self.names(sorted(self.reduced))),
@@ -95,6 +97,8 @@ class _Summary:
             *moments_of(capture, reductions, self.places, self.names),
             tuple(drawn(capture, reductions, weights, self.places, self.names)),
             tuple(self._sent()),
+            layers,
+            moved(capture, layers, self.names),
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:

@@ -57,6 +57,7 @@ from autograd_inspector.model.program_events.ranks import (
     Awaited,
     Communicated,
     DataMet,
+    LayerComputed,
     GradientsLeftLocal,
     ModelSharded,
     ReductionContinued,
@@ -78,6 +79,7 @@ __all__ = [
     "Communicated",
     "CompiledCalled",
     "DataMet",
+    "LayerComputed",
     "Event",
     "FunctionRefused",
     "GradientModified",
@@ -195,5 +197,6 @@ Event = (
     | Awaited
     | DataMet
     | WeightsMet
+    | LayerComputed
     | CompiledCalled
 )

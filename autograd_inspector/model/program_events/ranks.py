@@ -248,3 +248,21 @@ class WeightsMet(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The class of the model."""
         return self.type
+
+
+class LayerComputed(ProgramEvent, frozen=True):
+    """The fingerprints of what the first call of a layer was given and returned; where values are read.
+
+    ``path`` is its name in its model, ``tensors`` are its parameters.
+    """
+
+    type: str
+    path: str
+    tensors: tuple[int, ...]
+    given: int
+    result: int
+
+    @property
+    def api(self) -> str:
+        """The class of the layer."""
+        return self.type
