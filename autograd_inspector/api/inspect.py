@@ -28,8 +28,9 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
 
     ``values=True`` lets the inspector read tensor values (NaN, zero gradients); ``ignore`` drops findings by rule
     code or prefix ("AG406", "AG4"). ``compiled="eager"`` runs what ``torch.compile`` made as it is written, uncompiled,
-    so that all of it is observed. ``timeout``: a rank of several that stands at one place for so many seconds says on stderr
-    what it waits for and where, while it waits; 0: never. The report is there also when the block raised; the exception passes through.
+    so that all of it is observed. ``timeout``: a rank of several that stands at one place for so many seconds says on
+    stderr what it waits for and where, while it waits; 0: never. The report is there also when the block raised; the
+    exception passes through.
     Used for another block, it has that one's report. Raises NestedInspectionError inside another block.
     """
 
@@ -46,7 +47,7 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         if compiled not in {"as it is", "eager"}:
             raise ValueError(f"autograd_inspector: compiled={compiled!r} is neither 'as it is' nor 'eager'")
         if not timeout >= 0:
-            raise ValueError(f"autograd_inspector: timeout={timeout!r} is no number of seconds")
+            raise ValueError(f"autograd_inspector: timeout={timeout!r} must be a number of seconds")
         # Stories end in the frame that opens the block: `_above` this one, 1 unless something opens it for another.
         # `_around` a whole program or test, which may use inspect() itself.
         self._values, self._around, self._eager = values, _around, compiled == "eager"

@@ -50,7 +50,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
     ``drawn``: the lines that gave weights the values that they begin to learn with. ``sent``: the names of weights that
     the ranks exchange in the course of training: whoever steps them, all have them. ``computed``: where layers are
-    parallel, what the first call of each layer was given and returned ("given:result"), and the names of its parameters;
+    parallel, what the first call of each layer was given and returned ("given:result"), and its parameters;
     ``moved``: the fingerprints of these behind each step.
     """
 

@@ -118,9 +118,7 @@ def run(source: Path, world: int = 2, values: bool = False) -> list[dict[str, An
         return [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"))]
 
 
-def score(
-    name: str, programs: Path = PROGRAMS, values: bool = False
-) -> tuple[dict[str, bool], list[dict[str, Any]]]:
+def score(name: str, programs: Path = PROGRAMS, values: bool = False) -> tuple[dict[str, bool], list[dict[str, Any]]]:
     """Aim -> whether it is reached; and what the ranks told."""
     source = programs / f"{name}.py"
     truth: Truth = loaded(source).TRUTH

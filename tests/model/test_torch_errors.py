@@ -114,6 +114,7 @@ def decayed(parameters, lr):
 
 half, mixed = torch.nn.Linear(2, 2).bfloat16(), torch.nn.Conv1d(1, 1, 1)
 
+
 def waiting_for_a_rank():
     store = torch.distributed.HashStore()
     store.set_timeout(timedelta(milliseconds=10))

@@ -36,14 +36,22 @@ def moments_of(
     lines: dict[tuple[str, int], int] = {}
     moments: list[Moment] = []
     told = 0
+    # What an optimizer has before it runs the closure that makes the gradients.
+    early = {step.start for step in capture.steps if step.computed}
     for event in events:
+        if event.what == "gradients" and event.at in early:
+            continue
         if event.what == "buffers":
             common = read if replicas else frozenset[int]()
             called = list(event.names)
         else:
             common, called = replicas, [""] if event.what == "declared" else names(event.tensors)
         rows = zip(event.tensors, event.digests, event.parts, called, strict=False)
-        keys = {f"{ranks}|{name}": digest for tensor, digest, ranks, name in rows if ranks or (tensor in common and (event.what != "buffers" or name in running))}
+        keys = {
+            f"{ranks}|{name}": digest
+            for tensor, digest, ranks, name in rows
+            if ranks or (tensor in common and (event.what != "buffers" or name in running))
+        }
         if keys:
             told += len(keys)
             whole = {"|": crc32(repr(sorted(keys.items())).encode())}

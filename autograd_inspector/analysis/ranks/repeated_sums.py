@@ -41,7 +41,11 @@ def summed_again(capture: Capture, reductions: Reductions) -> Iterator[SummedAga
                 continue
             since = _last_step(capture, tensor, reached.run.start)
             early = [event for event in events if event.nth in sums and since <= event.at < reached.run.start]
-            if wrapper is None and early and not rewritten(capture, reductions, tensor, early[-1].at, reached.run.start):
+            if (
+                wrapper is None
+                and early
+                and not rewritten(capture, reductions, tensor, early[-1].at, reached.run.start)
+            ):
                 twice.append((tensor, late[0], early[-1]))
         if by_wrapper and not told_of_wrapper:
             told_of_wrapper = True

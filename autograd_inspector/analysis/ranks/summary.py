@@ -160,8 +160,10 @@ class _Summary:
         lines: dict[tuple[str, int], list[int]] = {}
         replaced = self._replaced(weights)
         for op in self.capture.ops if weights else ():
-            if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and (
-                computes_in_place(op.name) or op.index in replaced
+            if (
+                op.writes
+                and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD)
+                and (computes_in_place(op.name) or op.index in replaced)
             ):
                 written = [weights[write.storage] for write in op.writes if write.storage in weights]
                 written = [tensor for tensor in written if not self._equal_after(tensor, op.index)]

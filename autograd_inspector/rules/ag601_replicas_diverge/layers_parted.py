@@ -68,9 +68,7 @@ def _problem(
     layers: Mapping[str, Done], names: tuple[str, ...], step: int, between: str, drawing: list[str], dividing: list[str]
 ) -> Problem:
     whose = f"{summarize_names(names)} {agree(names, 'is', 'are')}"
-    parted = (
-        f"{whose} computed with alike on all ranks, but step {step + 1} makes {agree(names, 'it', 'them')} differ between {between}"
-    )
+    parted = f"{whose} computed with alike on all ranks, but step {step + 1} makes {agree(names, 'it', 'them')} differ between {between}"
     own = [layer for layer in layers.values() if set(layer.names) & set(names)]
     if drawing:
         return _drawn(layers, drawing, between, f"{parted}: ")

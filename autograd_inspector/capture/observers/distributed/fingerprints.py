@@ -142,6 +142,7 @@ def _replicas(mesh: Any, placements: Any) -> str:
 
 
 def several_ranks() -> bool:
+    """Whether the program has a process group of more than one rank."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return False

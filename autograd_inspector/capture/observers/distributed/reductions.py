@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from torch import Tensor
@@ -62,7 +62,7 @@ class Reductions:
         for wrapper, reached in self._open.pop(backward, {}).items():
             left = _local(reached)
             if nested:  # A checkpoint's own backward ends before its bucket is full, perhaps.
-                self._inner += (_Inner(wrapper, backward, before.number, *_now(before)) for before in left)
+                self._inner += _held(wrapper, backward, left)
             elif left:
                 self._note(wrapper, backward, [before.number for before in left])
         if not nested and self._inner:
@@ -82,10 +82,11 @@ class Reductions:
         )
 
 
-def _now(before: _Before) -> tuple[Tensor, Tensor, int]:
-    gradient = gradient_of(before.parameter)
-    assert gradient is not None
-    return before.parameter, gradient, version_of(gradient)
+def _held(wrapper: int, backward: int, left: Iterable[_Before]) -> Iterator[_Inner]:
+    for number, parameter, *_ in left:
+        gradient = gradient_of(parameter)
+        if gradient is not None:
+            yield _Inner(wrapper, backward, number, parameter, gradient, version_of(gradient))
 
 
 def _before(number: int, leaf: Tensor) -> _Before:

@@ -1,4 +1,4 @@
-"""``fully_shard`` and FullyShardedDataParallel: which parameters it reduces as shards, which it leaves alone, and when it is told not to reduce."""
+"""``fully_shard`` and FullyShardedDataParallel: what they reduce as shards, what they leave, when they do not reduce."""
 
 from __future__ import annotations
 
