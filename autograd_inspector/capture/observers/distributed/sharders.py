@@ -1,4 +1,4 @@
-"""``fully_shard`` and FullyShardedDataParallel: what they reduce as shards, what they leave, when they do not reduce."""
+"""``fully_shard`` and FullyShardedDataParallel: what they reduce as shards, what they leave, when they do neither."""
 
 from __future__ import annotations
 
