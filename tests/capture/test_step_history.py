@@ -177,7 +177,8 @@ COUNTS = {
     "version_after", "gradient_before", "gradient_after", "seq", "hooks", "saved_version", "current_version", "nth",
     "group", "stepped_by", "steps", "folded", "untold", "more", "nan", "inf", "shape", "traits",
     "first_seq", "last_seq", "again", "saved_groups", "own_groups", "given", "unmatched", "left",
-    "wrapper", "world", "times", "peer", "seconds", "sampler", "epoch", "shard", "parts", "digest", "digests", "graphs", "result",
+    "wrapper", "world", "times", "peer", "seconds", "sampler", "epoch", "shard", "parts", "digest", "digests", "graphs",
+    "result",
 }  # fmt: skip
 """Fields whose numbers are no references at all."""
 
