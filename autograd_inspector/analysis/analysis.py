@@ -142,7 +142,7 @@ class Analysis:
         }
         unserved_here = unserved(self.capture) - self.in_graph_without_gradient
         missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
-        missed -= self.reductions.brought
+        missed -= self.reductions.brought | self.reductions.flattened
         return missed - self.capture.unsettled(missed)
 
     @cached_property

@@ -28,7 +28,9 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
 
     ``values=True`` lets the inspector read tensor values (NaN, zero gradients); ``ignore`` drops findings by rule
     code or prefix ("AG406", "AG4"). ``compiled="eager"`` runs what ``torch.compile`` made as it is written, uncompiled,
-    so that all of it is observed. The report is there also when the block raised; the exception passes through.
+    so that all of it is observed. ``timeout``: a rank of several that stands at one place for so many seconds says on
+    stderr what it waits for and where, while it waits; 0: never. The report is there also when the block raised; the
+    exception passes through.
     Used for another block, it has that one's report. Raises NestedInspectionError inside another block.
     """
 
@@ -38,16 +40,21 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         values: bool = False,
         ignore: tuple[str, ...] | list[str] = (),
         compiled: Literal["as it is", "eager"] = "as it is",
+        timeout: float = 0.0,
         _above: int = 1,
         _around: bool = False,
     ) -> None:
         if compiled not in {"as it is", "eager"}:
             raise ValueError(f"autograd_inspector: compiled={compiled!r} is neither 'as it is' nor 'eager'")
+        if not timeout >= 0:
+            raise ValueError(f"autograd_inspector: timeout={timeout!r} must be a number of seconds")
         # Stories end in the frame that opens the block: `_above` this one, 1 unless something opens it for another.
         # `_around` a whole program or test, which may use inspect() itself.
         self._values, self._around, self._eager = values, _around, compiled == "eager"
         self._session = self._session_in(caller_frame(_above))
-        self._ignore = tuple(ignore)
+        self._ignore, self._timeout = tuple(ignore), timeout
+        self._waiting = contextlib.ExitStack()
+        """Looks at a rank that may stand still."""
         self._report: Report | None = None
         self._unmade = ""
         """What was raised instead of making the report."""
@@ -91,7 +98,7 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
             compiled: Literal["as it is", "eager"] = "eager" if self._eager else "as it is"
             with (
                 contextlib.suppress(Exception),
-                inspect(values=self._values, ignore=self._ignore, compiled=compiled) as again,
+                inspect(values=self._values, ignore=self._ignore, compiled=compiled, timeout=self._timeout) as again,
             ):
                 program()
             return again.report
@@ -107,12 +114,17 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         session = self._session if self._session.new else self._session_in(caller_frame(1))
         session.start(held=in_block(frame) or by(self), by_program=not self._around)
         self._session, self._report, self._unmade = session, None, ""
+        if self._timeout:
+            from autograd_inspector.api.waiting import standing_still
+
+            self._waiting.enter_context(standing_still(self._timeout, ""))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
+            self._waiting.close()
             with Progress() as progress:
                 self._report = report_of(self._session.finish(error), ignore=self._ignore, progress=progress)
         except BaseException as failure:

@@ -24,6 +24,7 @@ from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_
 from autograd_inspector.capture.observers.all_observers import install_all
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
+from autograd_inspector.capture.observers.distributed.layers import Layers
 from autograd_inspector.capture.observers.measuring import measure_in
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
@@ -105,6 +106,9 @@ class Session:
         self.modules.used = self.optimizers.modes.look
         self._prints = Fingerprints(self.recording, self.guard)
         self.modules.given, self.optimizers.steps.prints = self._prints.given, self._prints
+        if values:
+            layers = Layers(self.recording)
+            self.modules.entered, self.modules.came = layers.entered, layers.came
         self._interim = Interim(self.recording, self.modules) if followed else None
         if self._interim is not None:
             self.recording.at_rest = self._interim.look

@@ -48,7 +48,10 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     that a loss is computed with, and that backward does not reach. ``stood``: where a rank that never ended its program
     was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
     ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
-    ``drawn``: the lines that gave weights the values that they begin to learn with.
+    ``drawn``: the lines that gave weights the values that they begin to learn with. ``sent``: the names of weights that
+    the ranks exchange in the course of training: whoever steps them, all have them. ``computed``: where layers are
+    parallel, what the first call of each layer was given and returned ("given:result"), and its parameters;
+    ``moved``: the fingerprints of these behind each step.
     """
 
     replica: bool = False
@@ -81,3 +84,6 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     moment_lines: tuple[Done, ...] = ()
     moments: tuple[Moment, ...] = ()
     drawn: tuple[Done, ...] = ()
+    sent: tuple[str, ...] = ()
+    computed: tuple[Done, ...] = ()
+    moved: dict[str, tuple[int, ...]] = {}

@@ -1,5 +1,7 @@
 """Scores the inspector on the programs of several ranks: `python -m tests.distributed.score [-v] [NAME...]`.
 
+``--programs FOLDER`` scores the programs of another folder; ``--values`` reads values of all of them.
+
 Each program runs on two gloo ranks, each a fork of this process, in a block of its own; then the reports are gathered.
 ``found``: the rule of the truth speaks, in a rank's own report or in the gathered one, as the truth says who can know
 it; ``located``: it names a marked line; ``named``: it mentions the names. Of a healthy one: ``silent``.
@@ -38,9 +40,9 @@ LOUD = ("error", "warning")
 PATIENCE = 60
 
 
-def every() -> list[str]:
+def every(folder: Path = PROGRAMS) -> list[str]:
     """The names of the programs."""
-    return sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "__init__")
+    return sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
 
 
 def told_of(findings: Any) -> list[dict[str, Any]]:
@@ -65,7 +67,7 @@ def loaded(source: Path) -> ModuleType:
     return module
 
 
-def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
+def rank_runs(source: Path, rank: int, world: int, folder: str, values: bool) -> None:
     """One rank's part: run, report, gather, write what was said."""
     torch.set_num_threads(1)
     dist.init_process_group(
@@ -76,7 +78,7 @@ def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
         module.setup()
     raised = ""
     try:
-        with inspect(values=module.TRUTH.values) as inspection:
+        with inspect(values=values or module.TRUTH.values) as inspection:
             module.run()
     except Exception as error:
         raised = str(error)
@@ -91,7 +93,7 @@ def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
     (Path(folder) / f"{rank}.json").write_text(json.dumps(told))
 
 
-def run(source: Path, world: int = 2) -> list[dict[str, Any]]:
+def run(source: Path, world: int = 2, values: bool = False) -> list[dict[str, Any]]:
     """What each rank told; fewer where one did not end in time."""
     with tempfile.TemporaryDirectory() as folder:
         children = []
@@ -99,7 +101,7 @@ def run(source: Path, world: int = 2) -> list[dict[str, Any]]:
             child = os.fork()
             if child == 0:
                 try:
-                    rank_runs(source, rank, world, folder)
+                    rank_runs(source, rank, world, folder, values)
                 except BaseException:
                     traceback.print_exc()
                 finally:
@@ -116,11 +118,11 @@ def run(source: Path, world: int = 2) -> list[dict[str, Any]]:
         return [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"))]
 
 
-def score(name: str) -> tuple[dict[str, bool], list[dict[str, Any]]]:
+def score(name: str, programs: Path = PROGRAMS, values: bool = False) -> tuple[dict[str, bool], list[dict[str, Any]]]:
     """Aim -> whether it is reached; and what the ranks told."""
-    source = PROGRAMS / f"{name}.py"
+    source = programs / f"{name}.py"
     truth: Truth = loaded(source).TRUTH
-    ranks = run(source)
+    ranks = run(source, values=values)
     aims = {"ran": len(ranks) == 2 and all("gather_failed" not in each for each in ranks)}
     aims["as described"] = bool(ranks) and (
         any(text in each["raised"] for each in ranks for text in truth.raises.split("|"))
@@ -164,15 +166,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("-v", action="store_true")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, help="the folder of the programs")
+    parser.add_argument("--values", action="store_true", help="read values, of programs too that need none")
     parser.add_argument("--json", type=Path, help="write what came of each program there")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sums: dict[str, list[bool]] = {}
     kept: dict[str, Any] = {}
-    for name in every():
+    for name in every(options.programs):
         if options.names and not any(part in name for part in options.names):
             continue
-        aims, ranks = score(name)
+        aims, ranks = score(name, options.programs, options.values)
         for aim, reached in aims.items():
             sums.setdefault(aim, []).append(reached)
         left = repaired(name) if name in REPAIRS else []

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch.distributed as dist
 
+from autograd_inspector import inspect
 from autograd_inspector.frontends.cli.merge import merge_files
 from tests.forked import python
 
@@ -118,3 +119,48 @@ def test_a_rank_that_raises_is_told_with_what_it_raised(tmp_path):
     assert "bad sample" in said
     (found,) = [each.finding for each in findings if each.finding.rule == "AG603"]
     assert line_of(program, "# waits") in [place.lineno for place in found.locations]
+
+
+IN_BLOCK = """
+import os, sys, time
+import torch
+import torch.distributed as dist
+from autograd_inspector import inspect
+children = []
+rank = 0 if os.fork() else 1
+dist.init_process_group("gloo", init_method=f"file://{sys.argv[1]}/meeting", rank=rank, world_size=2)
+with inspect(timeout=1.0) as inspection:
+    if rank == 1:
+        time.sleep(3)
+    dist.all_reduce(torch.ones(2))  # waits
+with inspection:
+    dist.barrier()
+dist.destroy_process_group()
+sys.stderr.write(f"rank {rank} has {len(inspection.report.findings)} findings\\n")
+os.wait() if rank == 0 else None
+sys.stderr.flush()
+os._exit(0)
+"""
+
+
+def test_a_block_with_a_timeout_says_what_it_waits_for(tmp_path):
+    """The rank that waits says so, once, while it waits; the one that sleeps is not in a call that others share."""
+    program = tmp_path / "block.py"
+    program.write_text(IN_BLOCK)
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
+    command = [*python(IMPORTED), str(program), str(tmp_path)]
+    said = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=LIMIT).stderr
+    line = 1 + next(n for n, text in enumerate(IN_BLOCK.splitlines()) if text.endswith("# waits"))
+    waits = [text for text in said.splitlines() if "has waited" in text]
+    assert len(waits) == 1
+    assert waits[0].startswith("autograd-inspect: rank 0 has waited ")
+    assert waits[0].endswith(f"in all_reduce at block.py:{line}")
+    assert "rank 0 has 0 findings" in said
+    assert "rank 1 has 0 findings" in said
+
+
+@pytest.mark.parametrize("timeout", [-1.0, float("nan")])
+def test_a_timeout_is_a_number_of_seconds(timeout):
+    """Others are refused at once."""
+    with pytest.raises(ValueError, match="number of seconds"):
+        inspect(timeout=timeout)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from datetime import timedelta
 
 import pytest
 import torch
@@ -113,8 +114,16 @@ def decayed(parameters, lr):
 
 half, mixed = torch.nn.Linear(2, 2).bfloat16(), torch.nn.Conv1d(1, 1, 1)
 
+
+def waiting_for_a_rank():
+    store = torch.distributed.HashStore()
+    store.set_timeout(timedelta(milliseconds=10))
+    store.wait(["never"])
+
+
 E_ = TorchError
 RAISED = [
+    (E_.RANK_ABSENT, waiting_for_a_rank),
     (E_.MODIFIED_IN_PLACE, modified),
     (E_.NO_GRAPH, torch.ones(()).backward),
     (E_.GRAPH_FREED, twice),

@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
-from autograd_inspector.model.program_events import BareTensorHeld
+from autograd_inspector.model.program_events import BareTensorHeld, ModelSharded
 
 
 def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
@@ -17,6 +17,8 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
     for its gradient. So does one that is an attribute of a module, wherever it is read.
     """
     held = capture.optimized
+    flat = {tensor for event in capture.events_of(ModelSharded) if event.flat for tensor in event.tensors}
+    reached -= flat
     if not capture.placement.optimizers:
         return frozenset()
     foreign = {call.root for call in capture.calls if call.parent >= 0 and capture.calls[call.parent].root != call.root}

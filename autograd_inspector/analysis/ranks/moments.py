@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from zlib import crc32
 
 from autograd_inspector.analysis.ranks.beginnings import Names, Places
 from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.ranks.running_statistics import running_statistics
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import WeightsMet
 from autograd_inspector.model.rank_summary import Done, Moment
@@ -29,18 +31,27 @@ def moments_of(
     replicas = _replicas(reductions) if events else frozenset()
     read = _feeding(capture) if any(event.what == "buffers" for event in events) else frozenset()
     writers = _writers(capture) if read else {}
+    running = running_statistics(capture, _buffers(events)) if read else set()
     sites: dict[int, list[int]] = {}
     lines: dict[tuple[str, int], int] = {}
     moments: list[Moment] = []
     told = 0
+    # What an optimizer has before it runs the closure that makes the gradients.
+    early = {step.start for step in capture.steps if step.computed}
     for event in events:
+        if event.what == "gradients" and event.at in early:
+            continue
         if event.what == "buffers":
             common = read if replicas else frozenset[int]()
             called = list(event.names)
         else:
             common, called = replicas, [""] if event.what == "declared" else names(event.tensors)
         rows = zip(event.tensors, event.digests, event.parts, called, strict=False)
-        keys = {f"{ranks}|{name}": digest for tensor, digest, ranks, name in rows if ranks or tensor in common}
+        keys = {
+            f"{ranks}|{name}": digest
+            for tensor, digest, ranks, name in rows
+            if ranks or (tensor in common and (event.what != "buffers" or name in running))
+        }
         if keys:
             told += len(keys)
             whole = {"|": crc32(repr(sorted(keys.items())).encode())}
@@ -54,6 +65,15 @@ def moments_of(
         updated = (place for each in dict.fromkeys(sites.get(line, ())) for place in places(each, "updated here"))
         dones.append(Done(what, (*updated, *places(site, _ROLES[what]))))
     return tuple(dones), tuple(moments)
+
+
+def _buffers(events: Iterable[WeightsMet]) -> dict[str, set[int]]:
+    """Name -> what was met as that buffer."""
+    met: dict[str, set[int]] = {}
+    for event in events:
+        for tensor, name in zip(event.tensors, event.names, strict=False) if event.what == "buffers" else ():
+            met.setdefault(name, set()).add(tensor)
+    return met
 
 
 def _replicas(reductions: Reductions) -> frozenset[int]:

@@ -13,7 +13,7 @@ from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import HERE
 from autograd_inspector.model.program_events import (
     Awaited,
@@ -91,7 +91,13 @@ class Reductions:
     @cached_property
     def _sharded(self) -> frozenset[int]:
         """What is reduced where it is sharded, by what shards it."""
-        return frozenset(row.tensor for row in self._capture.placement.rows if row.sharding is not None)
+        rows = self._capture.placement.rows
+        return self.flattened | {row.tensor for row in rows if row.sharding is not None}
+
+    @cached_property
+    def flattened(self) -> frozenset[int]:
+        """What a FullyShardedDataParallel holds as parts of one flat parameter, whose gradient is all of theirs."""
+        return frozenset(tensor for event in self.sharded_models if event.flat for tensor in event.tensors)
 
     def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
         carried = self.exchanges.carried(run.start, step.updates_from) if self.exchanges.calls else {}
@@ -101,7 +107,8 @@ class Reductions:
         by_hand = False
         for parameter in parameters:
             tensor = parameter.tensor
-            if tensor in self.wrapper_of and tensor not in alone:
+            early = self.stepped_within(step, run) and tensor in self._stepped_by_hook
+            if tensor in self.wrapper_of and tensor not in alone and not early:
                 reduced.append(tensor)
             elif carried and self._went(parameter, carried):
                 unused = self._stayed(parameter, run, step)
@@ -111,6 +118,16 @@ class Reductions:
             else:
                 local.append(tensor)
         return Reached(step, run, tuple(reduced), tuple(local), by_hand, tuple(dropped))
+
+    @staticmethod
+    def stepped_within(step: Step, run: Backward) -> bool:
+        """Whether a step was made while a backward ran, by a hook."""
+        return run.start < step.updates_from <= run.end and not step.computed
+
+    @cached_property
+    def _stepped_by_hook(self) -> frozenset[int]:
+        """What has a hook that runs as soon as a gradient is accumulated: a reducer has not come for it by then."""
+        return frozenset(hook.tensor for hook in self._capture.tensor_hooks if hook.post)
 
     def _stayed(self, parameter: ParameterStep, run: Backward, step: Step) -> bool:
         """Whether a step was given a gradient as its backward left it: the same tensor, and nothing wrote to it."""
@@ -268,11 +285,14 @@ class Reductions:
 
         Where no op is known that used it, in compiled code, the last call since the backward before.
         """
-        readers = self._capture.readers.get(tensor, [])
-        last = readers[: bisect_left(readers, run.start)][-1:]
+        readers, ops = self._capture.readers.get(tensor, []), self._capture.ops
+        # What a checkpoint computes anew within a backward was called before, in the forward.
+        before_it = reversed(readers[: bisect_left(readers, run.start)])
+        last = [next((reader for reader in before_it if not ops[reader].has(Trait.BACKWARD)), -1)]
+        last = [reader for reader in last if reader >= 0]
         calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
         if last:
-            inside = self._inside(self._capture.ops[last[0]], wrapper.type)
+            inside = self._inside(ops[last[0]], wrapper.type)
             return next((each for each in reversed(calls) if each.at <= last[0]), None) if inside else None
         before = next(iter(self._timeline.backwards.before(run.start)), None)
         return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None

@@ -36,12 +36,16 @@ def summed_again(capture: Capture, reductions: Reductions) -> Iterator[SummedAga
                 continue
             wrapper = reductions.wrapper_of.get(tensor)
             if wrapper is not None and wrapper.wrapper not in hooked:
-                if not _written(capture, reductions, tensor, reached.run.end, reached.step.updates_from):
+                if not rewritten(capture, reductions, tensor, reached.run.end, reached.step.updates_from):
                     by_wrapper.append((tensor, late[0]))
                 continue
             since = _last_step(capture, tensor, reached.run.start)
             early = [event for event in events if event.nth in sums and since <= event.at < reached.run.start]
-            if wrapper is None and early and not _written(capture, reductions, tensor, early[-1].at, reached.run.start):
+            if (
+                wrapper is None
+                and early
+                and not rewritten(capture, reductions, tensor, early[-1].at, reached.run.start)
+            ):
                 twice.append((tensor, late[0], early[-1]))
         if by_wrapper and not told_of_wrapper:
             told_of_wrapper = True
@@ -57,7 +61,7 @@ def _last_step(capture: Capture, tensor: int, end: int) -> int:
     return max(steps, default=0)
 
 
-def _written(capture: Capture, reductions: Reductions, tensor: int, start: int, end: int) -> bool:
+def rewritten(capture: Capture, reductions: Reductions, tensor: int, start: int, end: int) -> bool:
     """Whether the program writes to a parameter's gradient between two moments, or gives it another one."""
     storage = reductions.exchanges.storage
     memory = {storage(gradient) for gradient in reductions.gradients(tensor)} - {-1}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.lanes import lane_of
+from autograd_inspector.analysis.ranks.layers import computed, moved
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
@@ -26,6 +28,7 @@ from autograd_inspector.model.program_events import (
     WrapperCalled,
 )
 from autograd_inspector.model.rank_summary import Done, RankSummary
+from autograd_inspector.model.torch_errors import TorchError, says
 
 _CALLS = 256
 """Calls whose order is compared."""
@@ -54,6 +57,7 @@ class _Summary:
         teachers, read = updates.teachers()
         data = capture.events_of(DataMet)
         weights = _first_of(capture.events_of(WeightsMet))
+        layers = tuple(computed(capture, reductions, self.places, self.names))
         return RankSummary(
             reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,
             tuple(self.names(sorted(self.reduced))),
@@ -92,6 +96,9 @@ class _Summary:
             lane_of(capture, reductions),
             *moments_of(capture, reductions, self.places, self.names),
             tuple(drawn(capture, reductions, weights, self.places, self.names)),
+            tuple(self._sent()),
+            layers,
+            moved(capture, layers, self.names),
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:
@@ -127,13 +134,23 @@ class _Summary:
         if self.capture.history.folded:
             return
         exchanges = self.reductions.exchanges
-        whose = {t: t for t in self.reduced} | {
+        # Of all weights, not of those that this rank steps: another may step the others, and send them.
+        whose = {t.id: t.id for t in self.capture.tensors if t.kind == "parameter"} | {
             gradient: t for t, gradients in gradients_of(self.capture).items() for gradient in gradients
         }
+        for flat in self.reductions.flattened:
+            whose.pop(flat, None)  # Each rank has another part of it, which begins with another parameter.
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
             carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
             yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
+
+    def _sent(self) -> list[str]:
+        """Weights that the ranks exchange behind the first step."""
+        if not self.reductions.exchanges.weights:
+            return []
+        weights = (tensor.id for tensor in self.capture.tensors if tensor.kind == "parameter")
+        return self.names(tensor for tensor in weights if self.reductions.averaged(tensor))
 
     def _edits(self) -> Iterator[Done]:
         """Lines that compute new values of replicated weights from their old ones, past any step."""
@@ -141,8 +158,13 @@ class _Summary:
         weights = {exchanges.storage(t): t for t in self.reduced} if not self.capture.history.folded else {}
         weights.pop(-1, None)
         lines: dict[tuple[str, int], list[int]] = {}
+        replaced = self._replaced(weights)
         for op in self.capture.ops if weights else ():
-            if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and computes_in_place(op.name):
+            if (
+                op.writes
+                and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD)
+                and (computes_in_place(op.name) or op.index in replaced)
+            ):
                 written = [weights[write.storage] for write in op.writes if write.storage in weights]
                 written = [tensor for tensor in written if not self._equal_after(tensor, op.index)]
                 if written:
@@ -150,6 +172,23 @@ class _Summary:
         for (name, site), tensors in lines.items():
             names = tuple(dict.fromkeys(self.names(tensors)))
             yield Done(name, self.places(site, "weights changed here"), len(tensors), names)
+
+    def _replaced(self, weights: dict[int, int]) -> set[int]:
+        """Ops that copy other values into weights that the next step moves: nothing put the old ones back before it."""
+        moves: dict[int, list[int]] = {}
+        for step in self.capture.steps:
+            for met in step.parameters:
+                moves.setdefault(met.tensor, []).append(step.updates_from)
+        spans: dict[tuple[int, int], list[int]] = {}
+        for op in self.capture.ops if weights else ():
+            if not op.writes or not is_a(op.name, OpKind.COPIES_INTO) or op.has(Trait.STEP | Trait.COLLECTIVE):
+                continue
+            for tensor in {weights[write.storage] for write in op.writes if write.storage in weights}:
+                steps = moves.get(tensor, [])
+                span = bisect_left(steps, op.index)
+                if 0 < span < len(steps):
+                    spans.setdefault((tensor, span), []).append(op.index)
+        return {ops[0] for ops in spans.values() if len(ops) == 1}
 
     def _equal_after(self, tensor: int, at: int) -> bool:
         """Whether a weight is made the same on all ranks behind an op: it is wrapped, or broadcast."""
@@ -181,6 +220,11 @@ class _Summary:
         if stood is not None:
             return stood if stood.value else None
         failed = [event for event in self.reductions.exchanges.calls if event.failed]
+        capture = self.capture
+        if not failed and capture.error_site >= 0 and says(capture.error, TorchError.RANK_ABSENT):
+            # torch itself made the call: the state of a sharded model was asked for, a group was made.
+            api = next((f.function for f in reversed(capture.site(capture.error_site)) if f.library), "")
+            return Done(api or "a collective", self.places(capture.error_site, "waits here"))
         if not failed:
             return None
         event = failed[-1]

@@ -15,6 +15,7 @@ from autograd_inspector.model.program_events import (
     Event,
     GradientModified,
     GradientsLeftLocal,
+    LayerComputed,
     ModeSwitched,
     ModuleHookRegistered,
     ReplicasWrapped,
@@ -66,6 +67,8 @@ def _among_ranks(event: Event) -> Hashable:
     match event:
         case DataMet():
             return event.at  # Each batch is to be compared with the other ranks'.
+        case LayerComputed():
+            return event.path, event.given
         case WrapperCalled():
             return event.wrapper, event.synced
         case ReplicasWrapped() | GradientsLeftLocal() | SyncSwitchedOff():

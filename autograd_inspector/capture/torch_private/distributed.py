@@ -95,6 +95,35 @@ def hooked(wrapper: Any) -> bool:
     return bool(_comm_hooks(wrapper))
 
 
+_FLAT = "torch.distributed.fsdp._flat_param"
+_handle = attribute(
+    "torch.distributed.fsdp._common_utils:_FSDPState.__init__._handle",
+    "the handle of the flat parameter of a FullyShardedDataParallel",
+    without="which parameters FullyShardedDataParallel shards is not known",
+    late=True,
+)
+_flat_param = attribute(
+    f"{_FLAT}:FlatParamHandle._init_flat_param_and_metadata.flat_param",
+    "the flat parameter that stands for those of a wrapped module, under no name of it",
+    without="which parameters FullyShardedDataParallel shards is not known",
+    late=True,
+)
+_flattened = attribute(
+    f"{_FLAT}:FlatParamHandle._reset_is_grad_none._params",
+    "the parameters that became views of a flat one",
+    instead=lambda _: (),
+    without="which parameters FullyShardedDataParallel shards is not known",
+    late=True,
+)
+
+
+def flattened(wrapper: Any) -> tuple[Tensor, ...]:
+    """The flat parameter that one FullyShardedDataParallel manages, then those that the program has in its place."""
+    handle = _handle(wrapper)
+    flat = None if handle is None else _flat_param(handle)
+    return () if flat is None else (flat, *(_flattened(flat) or ()))
+
+
 FUNCTIONAL = tuple(
     Place(
         f"torch.distributed._functional_collectives:{name}",

@@ -58,6 +58,7 @@ from autograd_inspector.model.program_events.ranks import (
     Communicated,
     DataMet,
     GradientsLeftLocal,
+    LayerComputed,
     ModelSharded,
     ReductionContinued,
     ReductionHooked,
@@ -83,6 +84,7 @@ __all__ = [
     "GradientModified",
     "GradientsLeftLocal",
     "IndependentResult",
+    "LayerComputed",
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
@@ -195,5 +197,6 @@ Event = (
     | Awaited
     | DataMet
     | WeightsMet
+    | LayerComputed
     | CompiledCalled
 )

@@ -86,18 +86,20 @@ class ModelSharded(ProgramEvent, frozen=True):
     """``fully_shard`` was called for a module, or met one whose parameters it has sharded over ``world`` ranks.
 
     ``tensors`` are its shards, ``ignored`` the other parameters of the module, which nothing reduces. ``site`` -1: that
-    was before the capture began.
+    was before the capture began. ``flat``: a FullyShardedDataParallel was made, whose shards are those of one flat
+    parameter, the first, under no name of the module; the others are views of it on the ranks that hold them.
     """
 
     type: str
     tensors: tuple[int, ...]
     ignored: tuple[int, ...]
     world: int
+    flat: bool = False
 
     @property
     def api(self) -> str:
-        """The function."""
-        return "fully_shard"
+        """The function, or the class."""
+        return self.type
 
 
 class ShardSyncSet(ProgramEvent, frozen=True):
@@ -245,4 +247,22 @@ class WeightsMet(ProgramEvent, frozen=True):
     @property
     def api(self) -> str:
         """The class of the model."""
+        return self.type
+
+
+class LayerComputed(ProgramEvent, frozen=True):
+    """The fingerprints of what the first call of a layer was given and returned; where values are read.
+
+    ``path`` is its name in its model, ``tensors`` are its parameters.
+    """
+
+    type: str
+    path: str
+    tensors: tuple[int, ...]
+    given: int
+    result: int
+
+    @property
+    def api(self) -> str:
+        """The class of the layer."""
         return self.type

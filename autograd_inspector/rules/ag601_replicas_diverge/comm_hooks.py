@@ -8,6 +8,8 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.losses import mean_as_it_is
+from autograd_inspector.analysis.ranks.reductions import Reached
+from autograd_inspector.analysis.ranks.repeated_sums import rewritten
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
@@ -38,7 +40,14 @@ def _wrong(analysis: Analysis, hook: ReductionHooked) -> Iterator[Problem]:
         if not made and not went_on:
             yield _nothing(analysis, hook, tensors, reached.run, reached.step.site)
         elif _only_sums(analysis, made, went_on, reached.run) and mean_as_it_is(analysis.capture, reached.run):
-            yield _undivided(analysis, hook, made[0], tensors, reached.step.site)
+            left = [t for t in tensors if not _divided_behind(analysis, t, reached)]
+            if left:
+                yield _undivided(analysis, hook, made[0], left, reached.step.site)
+
+
+def _divided_behind(analysis: Analysis, tensor: int, reached: Reached) -> bool:
+    """Whether the program itself scales what the hook has summed, before the step."""
+    return rewritten(analysis.capture, analysis.reductions, tensor, reached.run.end, reached.step.updates_from)
 
 
 def _continued(analysis: Analysis, run: Backward) -> list[ReductionContinued]:

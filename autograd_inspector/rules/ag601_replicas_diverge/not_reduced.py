@@ -9,12 +9,14 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.causes import Unreduced, unreduced
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import (
     Communicated,
     ModelSharded,
     ModuleAttached,
     OptimizerCreated,
     ParameterRegistered,
+    ReplicasWrapped,
     SamplerIterated,
     WrapperCalled,
 )
@@ -28,6 +30,8 @@ def by_wrappers(analysis: Analysis) -> Iterator[Problem]:
             yield _around(analysis, found)
         elif found.why == "unsynced" and found.call is not None:
             yield _unsynced(analysis, found, found.call)
+        elif found.why == "within" and found.wrapper is not None:
+            yield _within(analysis, found, found.wrapper)
         elif found.why == "spent" and found.call is not None:
             yield _spent(analysis, found, found.call)
 
@@ -99,8 +103,36 @@ def _unsynced(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Prob
     )
 
 
+def _within(analysis: Analysis, found: Unreduced, wrapper: ReplicasWrapped) -> Problem:
+    names, start = _subject(analysis, found)
+    hooks = (hook for hook in analysis.capture.tensor_hooks if hook.post and hook.tensor in found.tensors)
+    return Problem(
+        "error",
+        f"{start}: a hook calls step() as soon as a gradient is accumulated, and {wrapper.type} reduces it later in the same "
+        "backward(), so the replicas diverge",
+        f"Call step() after backward(). Or call all_reduce on the gradient in the hook, without {wrapper.type}.",
+        (
+            *analysis.places((found.first.step, "step() called here"), (next(hooks, None), "hook registered here")),
+            *steps_here(analysis, found),
+        ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
 def _spent(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem:
     names, start = _subject(analysis, found)
+    if found.first.run.nested_in >= 0:
+        return Problem(
+            "error",
+            f"{start}: {call.type} reduces each gradient once per forward, and {agree(names, 'its', 'their')} layer runs in several "
+            "checkpoints with use_reentrant=True, each of which has a backward pass of its own. What later ones add is not "
+            "reduced, so the replicas diverge",
+            "Pass use_reentrant=False to checkpoint(): then there is one backward pass for all of them.",
+            (*analysis.user_frames(_checkpointed(analysis, found), "checkpointed here"), *steps_here(analysis, found)),
+            tuple(names),
+            ops=(found.first.step.op,),
+        )
     return Problem(
         "error",
         f"{start}: one forward of {call.type} prepares one reduction, which the first backward() used. Gradients "
@@ -110,6 +142,13 @@ def _spent(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem
         tuple(names),
         ops=(found.first.step.op,),
     )
+
+
+def _checkpointed(analysis: Analysis, found: Unreduced) -> int:
+    """The site of the last call of the layer in the forward, which the checkpoint made."""
+    ops, (tensor, *_) = analysis.capture.ops, found.tensors
+    readers = [ops[at] for at in analysis.capture.readers.get(tensor, ()) if at < found.first.run.start]
+    return next((op.site for op in reversed(readers) if not op.has(Trait.BACKWARD)), -1)
 
 
 def _misplaced(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Problem:

@@ -11,6 +11,7 @@ from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
 from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
+from autograd_inspector.rules.ag601_replicas_diverge.layers_parted import layers_parted
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
@@ -74,4 +75,5 @@ def compare_last(
     ranks: Mapping[int, RankSummary], _placement: RankedPlacement
 ) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the fingerprints show, where nothing else does."""
-    yield from parted(ranks)
+    found = [*parted(ranks)]
+    yield from found or layers_parted(ranks)

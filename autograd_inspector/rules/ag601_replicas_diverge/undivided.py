@@ -15,11 +15,17 @@ from autograd_inspector.model.wording import summarize_names
 
 
 def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
-    """One finding, about the first step of that kind."""
+    """One finding, about the first step of that kind.
+
+    Nothing where ranks hold parts of one model: there each has a part of one gradient, and the sum is all of it.
+    """
+    exchanges = analysis.reductions.exchanges
+    if exchanges.point_to_point or exchanges.in_functions:
+        return
     for reached in analysis.reductions.reached:
         events = [
             event
-            for event in analysis.reductions.exchanges.within(reached.run.start, reached.step.updates_from)
+            for event in exchanges.within(reached.run.start, reached.step.updates_from)
             if event.op == "sum" and is_a(event.name, OpKind.REDUCES_RANKS)
         ]
         summed = [t for t in reached.reduced if t not in analysis.reductions.wrapper_of]

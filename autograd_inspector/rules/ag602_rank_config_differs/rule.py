@@ -9,7 +9,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
-from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 
 _PLACED = ("shape", "device", "placements", "held")
 """How parameters are dealt out to ranks, not how they are trained."""
@@ -52,6 +52,7 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
     if not all(summary.replica for summary in ranks.values()):
         return
     reduced = {name for summary in ranks.values() for name in summary.reduced}
+    reduced -= {name for summary in ranks.values() for name in summary.sent}
     concerned: dict[Difference, list[str]] = {}
     for row in placement.differing:
         for difference in row.differences:
@@ -64,8 +65,7 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
         yield (
             Problem(
                 "warning",
-                f"ranks update {summarize_names(names)} with different settings, {difference}: the same gradient gives "
-                "different steps, and the replicas diverge",
+                _unlike(difference, names),
                 _fix(difference),
                 tuple(_places(ranks, difference, having)),
                 (difference.what, *names),
@@ -124,7 +124,26 @@ def _precision(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tupl
     )
 
 
+def _unlike(difference: Difference, names: list[str]) -> str:
+    lacking = dict(difference.values).get("none") if difference.what == "optimizer" else None
+    if lacking:
+        return (
+            f"only some ranks step {summarize_names(names)}, {difference}: all ranks reduce "
+            f"{agree(names, 'its gradient', 'their gradients')}, but the new values are never sent to {ranks_text(lacking)}, so the "
+            "replicas diverge"
+        )
+    return (
+        f"ranks update {summarize_names(names)} with different settings, {difference}: the same gradient gives "
+        "different steps, and the replicas diverge"
+    )
+
+
 def _fix(difference: Difference) -> str:
+    if difference.what == "optimizer" and "none" in dict(difference.values):
+        return (
+            "Give the optimizer of every rank all parameters. To let each rank step a part of them, broadcast that part from "
+            "it after step(), as ZeroRedundancyOptimizer does."
+        )
     if difference.what == "requires_grad":
         return "Freeze and unfreeze the same parameters on every rank, before wrapping the model."
     return (

@@ -8,7 +8,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
-from autograd_inspector.model.wording import counted
+from autograd_inspector.model.wording import agree, counted
 
 Across = tuple[Problem, tuple[int, ...]]
 
@@ -195,18 +195,42 @@ def _waits(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     told = "; ".join(
         f"rank {rank} in {done.api}" + (f" for {done.value}" if done.value else "") for rank, done in waiting.items()
     )
-    still = [rank for rank in ranks if rank not in waiting and not ranks[rank].raised]
-    over = f"; {ranks_text(tuple(still))} had ended or did something else" if still else ""
+    others = tuple(rank for rank in ranks if rank not in waiting)
+    if others:
+        yield _left_waiting(ranks, waiting, others)
+        return
     yield (
         Problem(
             "error",
-            f"ranks wait for each other: {told}{over}",
+            f"ranks wait for each other: {told}",
             "Pair the calls: when one rank calls recv, the other calls send. Two ranks that exchange tensors use "
             "`dist.batch_isend_irecv`, or one sends first and the other receives first.",
             tuple(place for done in waiting.values() for place in done.places),
             tuple(done.api for done in waiting.values()),
         ),
         tuple(waiting),
+    )
+
+
+def _left_waiting(ranks: Mapping[int, RankSummary], waiting: dict[int, Done], others: tuple[int, ...]) -> Across:
+    calls = ", ".join(dict.fromkeys(done.api for done in waiting.values()))
+    here = tuple(waiting)
+    raised = tuple(rank for rank in others if ranks[rank].raised)
+    why = f"{ranks_text(raised)} raised an error" if raised else "did not make that call"
+    who = "" if raised else f"{ranks_text(others)} "
+    return (
+        Problem(
+            "error",
+            f"{ranks_text(here)} {agree(here, 'waits', 'wait')} in {calls} until it times out: {who}{why}",
+            f"Repair the error of {ranks_text(raised)} first."
+            if raised
+            else "Make the call on every rank: all ranks of a group take part in a collective, in new_group(), and in the state "
+            "dict of a sharded model. Only writing the file belongs under `if rank == 0`. Between two ranks, pair each recv with a "
+            "send.",
+            tuple(place for done in waiting.values() for place in done.places),
+            tuple(done.api for done in waiting.values()),
+        ),
+        here,
     )
 
 

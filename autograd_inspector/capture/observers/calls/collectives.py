@@ -44,6 +44,7 @@ _NAMES = (
     "barrier",
     "broadcast_object_list",
     "all_reduce_coalesced",
+    "new_group",
 )
 _SENDS = ("send", "isend")
 """They write to nothing here."""

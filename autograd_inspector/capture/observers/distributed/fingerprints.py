@@ -99,7 +99,7 @@ class Fingerprints:
             )
 
     def _reads(self) -> bool:
-        return self._recording.values is not None and _several_ranks()
+        return self._recording.values is not None and several_ranks()
 
     def _meet(self, what: What, kind: str, site: int, read: Iterable[tuple[Tensor, Tensor, str]]) -> None:
         """Note the fingerprints of (what it is of, what is read, its name), of what ranks may have in common."""
@@ -141,7 +141,8 @@ def _replicas(mesh: Any, placements: Any) -> str:
     return ""
 
 
-def _several_ranks() -> bool:
+def several_ranks() -> bool:
+    """Whether the program has a process group of more than one rank."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from torch import Tensor
@@ -23,6 +23,17 @@ class _Before(NamedTuple):
     version: int
 
 
+class _Inner(NamedTuple):
+    """What a backward within another left to a parameter: held until the outer one ends."""
+
+    wrapper: int
+    backward: int
+    number: int
+    parameter: Tensor
+    gradient: Tensor
+    version: int
+
+
 class Reductions:
     """Looks at the gradients of what wrappers manage before and behind each backward.
 
@@ -35,6 +46,8 @@ class Reductions:
         self._wrappers = wrappers
         self._open: dict[int, dict[int, list[_Before]]] = {}
         """Backward -> wrapper -> its parameters that the backward reaches."""
+        self._inner: list[_Inner] = []
+        """What backwards within the one that runs left: the reducer may come for it until that one ends."""
 
     def began(self, backward: int, leaves: Mapping[int, Tensor]) -> None:
         """A backward is about to run, to these leaves."""
@@ -45,14 +58,35 @@ class Reductions:
 
     def ended(self, backward: int) -> None:
         """It is over: note what was left as this rank alone computed it."""
+        nested = self._recording.backwards[backward].nested_in >= 0
         for wrapper, reached in self._open.pop(backward, {}).items():
-            local = tuple(_local(reached))
-            if local:
-                recording = self._recording
-                site = recording.backwards[backward].site
-                recording.events.append(
-                    GradientsLeftLocal(len(recording.ops), site, "DistributedDataParallel", wrapper, backward, local)
-                )
+            left = _local(reached)
+            if nested:  # A checkpoint's own backward ends before its bucket is full, perhaps.
+                self._inner += _held(wrapper, backward, left)
+            elif left:
+                self._note(wrapper, backward, [before.number for before in left])
+        if not nested and self._inner:
+            inner, self._inner = self._inner, []
+            found: dict[tuple[int, int], list[int]] = {}
+            for each in inner:
+                if each.gradient is gradient_of(each.parameter) and version_of(each.gradient) == each.version:
+                    found.setdefault((each.wrapper, each.backward), []).append(each.number)
+            for (wrapper, within), numbers in found.items():
+                self._note(wrapper, within, numbers)
+
+    def _note(self, wrapper: int, backward: int, left: list[int]) -> None:
+        recording = self._recording
+        site = recording.backwards[backward].site
+        recording.events.append(
+            GradientsLeftLocal(len(recording.ops), site, "DistributedDataParallel", wrapper, backward, tuple(left))
+        )
+
+
+def _held(wrapper: int, backward: int, left: Iterable[_Before]) -> Iterator[_Inner]:
+    for number, parameter, *_ in left:
+        gradient = gradient_of(parameter)
+        if gradient is not None:
+            yield _Inner(wrapper, backward, number, parameter, gradient, version_of(gradient))
 
 
 def _before(number: int, leaf: Tensor) -> _Before:
@@ -62,7 +96,7 @@ def _before(number: int, leaf: Tensor) -> _Before:
     return _Before(number, leaf, address_of(gradient), version_of(gradient))
 
 
-def _local(reached: list[_Before]) -> list[int]:
+def _local(reached: list[_Before]) -> list[_Before]:
     after = [(before, gradient_of(before.parameter)) for before in reached]
     # A hook may have used and cleared it; a sparse one has neither address nor counter that tell.
     there = [
@@ -72,7 +106,7 @@ def _local(reached: list[_Before]) -> list[int]:
     ]
     kept = Counter(address for before, address, _ in there if address == before.address)
     return [
-        before.number
+        before
         for before, address, version in there
         if (version - before.version <= kept[address] if address == before.address else version == 0)
     ]

@@ -1,4 +1,4 @@
-"""``fully_shard``: which parameters it reduces as shards, which it leaves alone, and when it is told not to reduce."""
+"""``fully_shard`` and FullyShardedDataParallel: what they reduce as shards, what they leave, when they do neither."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 from autograd_inspector.capture.module_tree import named_parameters
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
-from autograd_inspector.capture.torch_private.distributed import local_of
+from autograd_inspector.capture.torch_private.distributed import flattened, local_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
@@ -37,8 +37,11 @@ class Sharders:
         kind = getattr(module, "FSDPModule", None)
         if kind is None or not dist.is_available():
             return
+        flat = module.FullyShardedDataParallel
         if dist.is_initialized():
             self._guard.run(self._find, kind)
+            self._guard.run(self._find_flat, flat)
+        observed(into, flat, "__init__", after=self._flattened, guard=self._guard)
         around(into, module, "fully_shard", _Made(self, self._recording, self._guard))
         observed(into, kind, "set_requires_gradient_sync", before=self._switched, guard=self._guard)
 
@@ -49,6 +52,24 @@ class Sharders:
             for found in gc.get_referrers(sharded):
                 if type(found) is sharded:
                     self.met(found, -1)
+
+    def _find_flat(self, kind: type) -> None:
+        for found in gc.get_referrers(kind):
+            if type(found) is kind:
+                self._flat(found, -1)
+
+    def _flattened(self, wrapper: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
+        if self._recording.active():
+            self._flat(wrapper, self._recording.stacks.here(0))
+
+    def _flat(self, wrapper: Any, site: int) -> None:
+        """A FullyShardedDataParallel: the flat parameter of its own, of those inside it they themselves tell."""
+        recording, world = self._recording, dist.get_world_size() if dist.is_initialized() else 0
+        shards = flattened(wrapper) if world > 1 else ()
+        if shards:
+            at = len(recording.ops) if site >= 0 else 0
+            numbers = tuple(map(recording.id_of, shards))
+            recording.events.append(ModelSharded(at, site, type(wrapper).__name__, numbers, (), world, flat=True))
 
     def met(self, module: Any, site: int) -> None:
         """A module that is sharded now."""

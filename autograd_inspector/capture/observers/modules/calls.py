@@ -58,6 +58,9 @@ class Modules:
         """Called before a model is called or saved."""
         self.given: Callable[[int, nn.Module, tuple[Any, ...]], None] = lambda *_: None
         """Told what the outermost call of a model is given."""
+        self.entered: Callable[[nn.Module, str, int, tuple[Any, ...]], None] = lambda *_: None
+        self.came: Callable[[nn.Module, Any], None] = lambda *_: None
+        """Told of each call: its path and number for its module, what it is given, and what it returns."""
 
     def install(self, into: Installation) -> None:
         """What observes registration, conversion and loading."""
@@ -109,6 +112,7 @@ class Modules:
         )
         self._stack.append((recording.call, module))
         recording.call = number
+        self.entered(module, path, nth, (*args, *kwargs.values()))
 
     def returned(self, depth: int, result: Any) -> None:
         """The call outside which so many are open has returned that."""
@@ -117,6 +121,7 @@ class Modules:
 
     def _measure(self, module: nn.Module, result: Any) -> None:
         """Have it measured, where the module called no other and is more than one of torch's functions."""
+        self.came(module, result)
         recording = self.recording
         call = recording.calls[recording.call]
         if recording.vitals is not None and len(recording.calls) == call.id + 1 and _computes(module):
