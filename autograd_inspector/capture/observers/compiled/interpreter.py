@@ -29,12 +29,13 @@ from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.calls.transforms import crossed
 from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
 from autograd_inspector.capture.observers.compiled.outside import Outside
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
-from autograd_inspector.capture.torch_private.calls import data_of, differentiate
+from autograd_inspector.capture.torch_private.calls import data_of, differentiate, transform_borders
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.interrupts import is_interrupt
 
@@ -79,6 +80,7 @@ class Interpreter:
         self._open: list[nn.Module] = []
         self._around: nn.Module | None = None
         self._outer, self._depth = -1, 0
+        self._borders = transform_borders()
         self.shadow: Shadow | None = None
         self.reentered: dict[float, int] = {}
         """Numbers that had left torch before the graph, and that are written into it -> the op by which they left."""
@@ -165,7 +167,15 @@ class Interpreter:
         if self.shadow is not None and chooses(step) and not self.shadow.has_values:
             inside = inside_all(plan, step, args, self._run, self.shadow.like)
             return self.shadow.stand_in_for(step, inside or args)
-        return self._calling(plan, step.line)(target, args, kwargs)
+        return self._plainly(plan, step, target, args, kwargs)
+
+    def _plainly(self, plan: Plan, step: Step, target: Any, args: Any, kwargs: Any) -> Any:
+        """A function's result, also of one by which a tensor goes into a transform or out of it."""
+        made = partial(self._calling(plan, step.line), target, args, kwargs)
+        transform = self._borders.get(target, "") if step.kind == CALL else ""
+        if not transform:
+            return made()
+        return crossed(self._recording, self._recorder.guard, transform, made, args[0])
 
     def _calling(self, plan: Plan, line: int) -> Calling:
         """Calls a function from where torch's own code of the graph does."""
