@@ -1,7 +1,6 @@
 """A compiled score, a gradient by torch.func.grad of an energy, is detached before it is matched."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.compiled.backend import BACKEND

@@ -1,7 +1,6 @@
 """A trace estimate by jvp and vmap with detached probes, compiled."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.compiled.backend import BACKEND

@@ -4,8 +4,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.compiled.backend import BACKEND
-
 HEALTHY = True
 
 

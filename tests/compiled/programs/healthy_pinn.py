@@ -1,7 +1,6 @@
 """A physics-informed loss by vmap of grad, compiled."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.compiled.backend import BACKEND

@@ -1,7 +1,6 @@
 """Nested vmap picks by argmax."""
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.compiled.backend import BACKEND
