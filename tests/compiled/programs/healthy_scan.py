@@ -2,12 +2,11 @@
 
 import torch
 from torch import nn
+from torch._higher_order_ops.scan import scan
 
 from tests.compiled.backend import BACKEND
 
 HEALTHY = True
-
-from torch._higher_order_ops.scan import scan
 
 
 class Filter(nn.Module):

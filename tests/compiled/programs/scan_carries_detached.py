@@ -2,13 +2,12 @@
 
 import torch
 from torch import nn
+from torch._higher_order_ops.scan import scan
 
 from tests.compiled.backend import BACKEND
 
 RULES = "AG101"
 NAMES = ("project",)
-
-from torch._higher_order_ops.scan import scan
 
 
 class Filter(nn.Module):
