@@ -66,3 +66,25 @@ def test_transforms_with_values_read(way):
         inspected.append(PROGRAMS[way]())
     assert not inspection.report.notes
     assert all(torch.equal(a, b) for a, b in zip(flat(plain), flat(inspected[0]), strict=True))
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["within vmap", "behind vmap"])
+def test_a_cut_at_a_transform(inside):
+    """A detach() within vmap, or of what vmap returned, explains why what was computed in it gets no gradient."""
+    weight, scale = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
+    optimizer = torch.optim.SGD([weight, scale], lr=0.1)
+
+    def program():
+        scores = vmap(lambda row: (row * weight).detach() if inside else row * weight)(torch.ones(2, 3))
+        loss = ((scores if inside else scores.detach()) * scale).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    with autograd_inspector.inspect() as inspection:
+        program()
+        program()
+    (cut,) = [finding for finding in inspection.report.findings if finding.severity != "info"]
+    assert cut.rule == "AG101"
+    assert "weight" in cut.message
+    assert cut.locations[0].lineno == program.__code__.co_firstlineno + (1 if inside else 2)

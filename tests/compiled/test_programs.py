@@ -15,9 +15,6 @@ CASES = [(name, each) for name in names() for each in ("eager", "aot_eager")] + 
     (name, "inductor") for name in sorted(SLOW)
 ]
 UNSEEN = {
-    ("vmap_scores_detached", "eager"): "what goes into vmap() in a graph is not linked to what comes out of it",
-    ("vmap_scores_detached", "aot_eager"): "what goes into vmap() in a graph is not linked to what comes out of it",
-    ("cond_detach", "eager"): "torch runs both branches as one op, which makes its own graphs of them",
     ("tensor_rewrapped", "aot_eager"): "a number that left a graph, made dynamic, comes back through another graph",
 }
 

@@ -13,6 +13,7 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.calls.transforms import Transforms
 from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
@@ -51,7 +52,7 @@ def install_all(
     engine = Engine(recording, recorder, guard, limit, Reductions(recording, wrappers))
     calls = ModuleCalls(modules, FastPaths(guard, recorder))
     unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
-    asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
+    asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard), Transforms(recording, guard))
     sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard), prints)
     everywhere = (
         SeenModes(),

@@ -113,6 +113,8 @@ class Registry:
             storage = self._storage_of_plain(tensor)
             requires_grad, dtype = tensor.requires_grad, tensor.dtype
             device = _CPU if tensor.is_cpu else self._one_of(tensor.device)
+            if storage < 0 and not requires_grad:
+                requires_grad = needs_grad(tensor)  # A wrapper of functorch's, which has no memory of its own.
             inference = not requires_grad and tensor.is_inference()
         else:
             storage = self.storage_of(tensor)
@@ -183,6 +185,16 @@ class Registry:
             entry.untracked,
         )
         self.facts[number] = (*layout, storage, *self.facts[number][FACT_BIRTH:])
+
+    def reread(self, tensors: Iterable[int]) -> bool:
+        """Whether any of these requires grad, also where only what functorch's wrapper stands for does."""
+        connected = False
+        for number in tensors:
+            entry = self.entries[number]
+            tensor = entry()
+            entry.requires_grad = tensor is not None and needs_grad(tensor)
+            connected = connected or entry.requires_grad
+        return connected
 
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from autograd_inspector.capture.tensors.rooms import room_of
+from autograd_inspector.capture.torch_private.calls import is_functorch_wrapped, unwrapped_once
 from autograd_inspector.capture.torch_private.dispatch import straight_to_kernels
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.tensors import (
@@ -76,13 +77,33 @@ def _version(tensor: Tensor) -> int:
 
 version_of = _history(_version, unknown=-1)
 """``tensor._version``, or -1 for an inference tensor, which tracks none."""
-needs_grad = _history(_TORCHS.requires_grad.__get__, unknown=False)
+needs_grad_here = _history(_TORCHS.requires_grad.__get__, unknown=False)
+"""``tensor.requires_grad``, of a wrapper of functorch's its own: what the innermost transform differentiates."""
+
+
+def _beneath(read: Callable[[Any], bool], *, stop: bool) -> Callable[[Any], bool]:
+    """The same read of what functorch's wrappers stand for, until one answers ``stop``."""
+
+    def of(tensor: Any) -> bool:
+        value = read(tensor)
+        while value is not stop and is_functorch_wrapped(tensor):
+            tensor = unwrapped_once(tensor)
+            value = read(tensor)
+        return value
+
+    return of
+
+
+needs_grad = _history(_beneath(_TORCHS.requires_grad.__get__, stop=True), unknown=False)
+"""``tensor.requires_grad``; under vmap and its like also that of what a wrapper stands for."""
 retains_grad = _history(_TORCHS.retains_grad.__get__, unknown=False)
 is_inference = _history(_TORCHS.is_inference, unknown=False)
 gradient_of = _history(_TORCHS.grad.__get__, unknown=None)
 """``tensor.grad``. Torch warns where that of a non-leaf is read."""
-is_leaf = _history(_TORCHS.is_leaf.__get__, unknown=False)
-"""``tensor.is_leaf``; False for a view that torch forbids to use, since its base was modified in place."""
+is_leaf = _history(_beneath(_TORCHS.is_leaf.__get__, stop=False), unknown=False)
+"""``tensor.is_leaf``, of a wrapper also that of what it stands for.
+
+False for a view that torch forbids to use, since its base was modified in place."""
 node_of = _history(_TORCHS.grad_fn.__get__, unknown=None)
 """``tensor.grad_fn``; None also for such a view (of an op that returns several, or made under no_grad)."""
 is_on_cuda = _history(_TORCHS.is_cuda.__get__, unknown=False)

@@ -57,3 +57,41 @@ is_functorch_wrapped = private(
     "inside vmap there is no value to read",
     instead=_has_no_memory,
 )
+unwrapped_once = private(
+    "torch._C:_functorch.get_unwrapped",
+    "whether what a transform of torch.func works on has a history beneath",
+    instead=lambda tensor: tensor,
+)
+"""What a functorch wrapper stands for."""
+
+_BORDERS = "values are not followed through torch.vmap and torch.func"
+
+
+def _border(name: str, use: str) -> Place:
+    return Place(f"torch._functorch.predispatch:{name}", use, without=_BORDERS, late=True)
+
+
+TRANSFORM_BORDERS = {
+    "vmap": (
+        _border("_add_batch_dim", "what vmap works on in the place of its arguments"),
+        _border("_remove_batch_dim", "what vmap returns"),
+    ),
+    "torch.func": (_border("_unwrap_for_grad", "what torch.func.grad and its like return"),),
+}
+"""By which transform -> where tensors are wrapped for it, and unwrapped."""
+
+
+def transform_borders() -> dict[Any, str]:
+    """Those functions of torch's -> by which transform they wrap or unwrap their first argument."""
+    owners = [(name, place, place.owner()) for name, places in TRANSFORM_BORDERS.items() for place in places]
+    return {vars(owner)[place.name]: name for name, place, owner in owners if owner is not None}
+
+
+_interpreters = private(
+    "torch._C:_functorch.peek_interpreter_stack", "whether a transform of torch.func runs", instead=lambda: True
+)
+
+
+def under_transform() -> bool:
+    """Whether vmap or another transform of torch.func runs."""
+    return _interpreters() is not None

@@ -127,18 +127,20 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _same_gradient(analysis: Analysis, tensor: int, pair: tuple[int, int]) -> bool:
-    """Whether steps of both met the tensor's gradient with no other one computed or assigned in between."""
+    """Whether steps of both met one gradient, the same tensor, with nothing computed or assigned to it in between."""
     capture = analysis.capture
     steps = [
-        (step.at, step.optimizer)
+        (step.at, step.optimizer, p.gradient)
         for step in capture.steps
-        if step.optimizer in pair and any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
+        if step.optimizer in pair
+        for p in step.parameters
+        if p.tensor == tensor and p.gradient >= 0
     ]
     new = [run.start for run in capture.backwards if run.api == "backward" and tensor in run.reached]
     new += [write.at for write in analysis.timeline.writes_of(tensor).all if write.gradient >= 0]
     return any(
-        one != other and not any(before < at <= after for at in new)
-        for (before, one), (after, other) in pairwise(steps)
+        one != other and gradient == same and not any(before < at <= after for at in new)
+        for (before, one, gradient), (after, other, same) in pairwise(steps)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import needs_grad
+from autograd_inspector.capture.tensors.attributes import needs_grad_here
 from autograd_inspector.capture.torch_private.calls import FUNCTION_GRADIENT
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -42,7 +42,7 @@ class FunctionGradients:
 
     def _note(self, outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
         recording = self._recording
-        if any(needs_grad(output) for output in outputs if isinstance(output, Tensor)):
+        if any(needs_grad_here(output) for output in outputs if isinstance(output, Tensor)):
             return
         given, returned = (
             tuple(recording.id_of(tensor) for tensor in tensors if isinstance(tensor, Tensor))

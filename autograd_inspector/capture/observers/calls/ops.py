@@ -25,6 +25,7 @@ from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
+from autograd_inspector.capture.torch_private.calls import under_transform
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import (
     DisableTorchFunction,
@@ -242,6 +243,8 @@ class Recorder(HiddenMode):
                     entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
                     connected = connected or entry.requires_grad
                     outputs += (entry.tensor,)
+            if alive and not connected and under_transform():
+                connected = registry.reread(outputs)
             if alive and connected:
                 if not (mode[0] or writes or last > first) and apart(numbers, outputs):
                     traits |= CUT

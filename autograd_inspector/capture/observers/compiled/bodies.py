@@ -71,6 +71,8 @@ def _fitting(value: Any, made: Any, like: Callable[[Made, list[Tensor]], Any]) -
     """An operand, or of one that is taken apart what a body gets of it."""
     if not isinstance(value, Tensor) or not isinstance(made, Made) or tuple(value.shape) == made.shape:
         return value
+    if tuple(value.shape[1:]) == made.shape:
+        return value.select(0, 0)  # A loop's body gets one row after the other.
     return like(made, [value])
 
 

@@ -29,12 +29,14 @@ from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
-from autograd_inspector.capture.observers.compiled.bodies import apply, chooses, inside_all, is_function
+from autograd_inspector.capture.observers.calls.transforms import crossed
+from autograd_inspector.capture.observers.compiled.bodies import Run, apply, chooses, inside_all, is_function
+from autograd_inspector.capture.observers.compiled.chosen import run_apart
 from autograd_inspector.capture.observers.compiled.outside import Outside
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
-from autograd_inspector.capture.torch_private.calls import data_of, differentiate
+from autograd_inspector.capture.torch_private.calls import data_of, differentiate, transform_borders
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.interrupts import is_interrupt
 
@@ -79,6 +81,7 @@ class Interpreter:
         self._open: list[nn.Module] = []
         self._around: nn.Module | None = None
         self._outer, self._depth = -1, 0
+        self._borders = transform_borders()
         self.shadow: Shadow | None = None
         self.reentered: dict[float, int] = {}
         """Numbers that had left torch before the graph, and that are written into it -> the op by which they left."""
@@ -162,10 +165,38 @@ class Interpreter:
         if is_function(step):
             call = partial(self._calling(plan, step.line), target, args, kwargs)
             return apply(self._recorder, plan, step, call, args, backward_runs=self.shadow is None)
-        if self.shadow is not None and chooses(step) and not self.shadow.has_values:
-            inside = inside_all(plan, step, args, self._run, self.shadow.like)
-            return self.shadow.stand_in_for(step, inside or args)
-        return self._calling(plan, step.line)(target, args, kwargs)
+        if chooses(step):
+            return self._chosen(plan, step, target, args, kwargs)
+        return self._plainly(plan, step, target, args, kwargs)
+
+    def _chosen(self, plan: Plan, step: Step, target: Any, args: Any, kwargs: Any) -> Any:
+        """The result of an op that runs the graphs it is given as the data have it."""
+        if self._recording.values is not None:
+            return self._plainly(plan, step, target, args, kwargs)
+        if self.shadow is None:
+            return run_apart(self._recorder, plan, step, partial(target, *args, **kwargs), args, self._with_shadow)
+        inside = inside_all(plan, step, args, self._run, self.shadow.like)
+        return self.shadow.stand_in_for(step, inside or args)
+
+    def _with_shadow(self, shadow: Shadow) -> Run:
+        """Runs a graph that the op which runs now was given, without data."""
+
+        def run(plan: Plan, args: Sequence[Any]) -> Any:
+            self.shadow = shadow
+            try:
+                return self._run(plan, args)
+            finally:
+                self.shadow = None
+
+        return run
+
+    def _plainly(self, plan: Plan, step: Step, target: Any, args: Any, kwargs: Any) -> Any:
+        """A function's result, also of one by which a tensor goes into a transform or out of it."""
+        made = partial(self._calling(plan, step.line), target, args, kwargs)
+        transform = self._borders.get(target, "") if step.kind == CALL else ""
+        if not transform:
+            return made()
+        return crossed(self._recording, self._recorder.guard, transform, made, args[0])
 
     def _calling(self, plan: Plan, line: int) -> Calling:
         """Calls a function from where torch's own code of the graph does."""

@@ -48,6 +48,7 @@ class Shadow:
         self._edges = [_edge(each) for each in args]
         self._borders: dict[Any, Edge] = {}
         self._leaves: set[int] = set()
+        self._fakes: tuple[Any, ...] = ()
         self._copies = [self._copied(each) for each in args] if recording.values is not None else []
         self.mode: Any = None
 
@@ -81,7 +82,8 @@ class Shadow:
                     self._leaves.add(at)
         making = contextlib.nullcontext() if valued else self.mode
         with DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(mode=False), making:
-            return tuple([self._stand_in(at, each, valued=valued) for at, each in enumerate(self._args)])
+            self._fakes = tuple([self._stand_in(at, each, valued=valued) for at, each in enumerate(self._args)])
+        return self._fakes
 
     def _stand_in(self, at: int, real: Any, *, valued: bool) -> Any:
         if not isinstance(real, Tensor):
@@ -149,15 +151,26 @@ class Shadow:
         """Counters stand where the compiled code left them: it writes once where the graph does often."""
         recording = self._recording
         left: dict[int, int] = {}
-        for each in self._args:
+        openly: dict[int, Write] = {}
+        """Of memory that the graph wrote beside autograd, and the compiled code before its eyes: that write."""
+        for each, fake, version in zip(self._args, self._fakes, self.versions, strict=True):
             if isinstance(each, Tensor):
                 entry = recording.registry.entries[recording.id_of(each)]
                 entry.requires_grad = needs_grad(each)
-                left[entry.storage] = version_of(each)
+                now = left[entry.storage] = version_of(each)
+                if now > version and version_of(fake) == version:
+                    openly[entry.storage] = Write(entry.tensor, entry.storage, version, now)
+        self._fakes = ()
         written = [(index, op) for index, op in recording.ops.items(self._start) if op[OP_WRITES]]
         last = {write.storage: index for index, op in written for write in op[OP_WRITES]}
         for index, op in written:
-            writes = tuple([_settled(write, left, final=last[write.storage] == index) for write in op[OP_WRITES]])
+            writes = tuple(
+                [
+                    openly.get(write.storage) or _settled(write, left, final=last[write.storage] == index)
+                    for write in op[OP_WRITES]
+                    if last[write.storage] == index or write.storage not in openly
+                ]
+            )
             settled: Any = (*op[:OP_WRITES], writes, *op[OP_WRITES + 1 :])
             recording.ops[index] = settled
 
