@@ -30,9 +30,18 @@ def ran(count: int, cell_id: str | None, text: str) -> None:
         del _cells[next(iter(_cells))]
 
 
+def asked_by_a_page(shell: Any) -> bool:
+    """Whether a notebook's page asked for what runs now, which has ids for its cells: nbclient and terminals do not."""
+    return bool(_request(shell).get("metadata", {}).get("cellId"))
+
+
+def _request(shell: Any) -> dict[str, Any]:
+    return (shell.get_parent() or {}) if hasattr(shell, "get_parent") else {}
+
+
 def runs(shell: Any) -> None:
     """Remember the cell that runs now, where no event told of it: the message that asked for it knows its id."""
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    parent = _request(shell)
     content = parent.get("content", {})
     count = running_count(shell, stored=content.get("store_history", not content.get("silent", False)))
     if f"In [{count}]" in _cells or not parent:
