@@ -51,9 +51,9 @@ def prose(text: str) -> Markup:
     return together(*(element("code", part) if number % 2 else part for number, part in enumerate(parts)))
 
 
-def code(line: str) -> Markup:
-    """A line of source; a long one may go on below where that splits no name."""
-    if isinstance(line, Markup) or len(line) <= _NARROW:
+def code(line: str, within: str = "") -> Markup:
+    """A line of source, or a part of one; a long line may go on below where that splits no name."""
+    if isinstance(line, Markup) or max(len(line), len(within)) <= _NARROW:
         return escaped(line)
     return Markup(_MAY_BREAK.join(map(escaped, unbroken(line))))
 

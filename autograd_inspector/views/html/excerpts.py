@@ -54,4 +54,4 @@ def marked(text: str, expression: str) -> Markup:
     before, found, after = text.partition(expression or "\0")
     if not found or not (before.strip() or after.strip()):
         return code(shown(text, 400))
-    return together(code(before), element("mark", code(found)), code(after))
+    return together(code(before, text), element("mark", code(found, text)), code(after, text))
