@@ -36,7 +36,8 @@ def asked_by_a_page(shell: Any) -> bool:
 
 
 def _request(shell: Any) -> dict[str, Any]:
-    return (shell.get_parent() or {}) if hasattr(shell, "get_parent") else {}
+    parent: dict[str, Any] = (shell.get_parent() or {}) if hasattr(shell, "get_parent") else {}
+    return parent
 
 
 def runs(shell: Any) -> None:
