@@ -1,7 +1,8 @@
 """Run a core of the tests on other Pythons, torches and Jupyters, and print a table: `python scripts/compat.py`.
 
 An environment a combination, below build/compat; what is there already is used again. Only Pythons that are on this
-machine are tried. `--only 3.13` picks combinations, `--write` puts the table into the site's page on compatibility.
+machine are tried. `--only 3.13` picks combinations, the others keep the row of when they were last tried here.
+`--write` puts the table into the site's page on compatibility.
 """
 
 from __future__ import annotations
@@ -110,7 +111,14 @@ def tried(combination: Combination, python: Path, processes: int) -> str:
     last = (ended.stdout.strip().splitlines() or ["pytest printed nothing"])[-1]
     outcome = re.sub(r" in [\d.]+s.*", "", last).strip("= ")
     _say(f"[compat] {combination.name}: {outcome} ({time.perf_counter() - began:.0f} s)")
-    return _row(combination, _versions(inside), outcome)
+    row = _row(combination, _versions(inside), outcome)
+    _last(combination).write_text(row, encoding="utf-8")
+    return row
+
+
+def _last(combination: Combination) -> Path:
+    """Where its row is kept."""
+    return HOMES / f"{combination.name}.row"
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -151,7 +159,8 @@ def rows(only: str, found: dict[str, Path], processes: int) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- |"
     for combination in COMBINATIONS:
         if only not in combination.name:
-            yield _row(combination, {}, "not tried")
+            last = _last(combination)
+            yield last.read_text(encoding="utf-8") if last.exists() else _row(combination, {}, "not tried")
         elif combination.python not in found:
             yield _row(combination, {}, f"not tried: no Python {combination.python} here")
         else:

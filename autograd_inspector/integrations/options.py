@@ -15,8 +15,8 @@ class Options(TypedDict, total=False):
     """What every integration takes.
 
     ``first``: the first N steps of a run are inspected (1); ``every``: and every K-th (0: no further ones).
-    ``failing``: a step that raises is explained, whichever it is (True). Which step will fail is not known before, so
-    each step is captured then, and forgotten at its end, for about 0.06 ms of CPU a torch call, however large the
+    ``failing``: a step that raises is explained, whichever it is (True). Any step may fail, so
+    every step is recorded, and discarded when it ends, for about 0.06 ms of CPU a torch call, however large the
     tensors are. Where that is too much, False captures only the chosen.
     ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
     those where something is new: see :class:`.WithinBudget`. ``failing`` is False then.

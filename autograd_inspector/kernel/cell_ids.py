@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from autograd_inspector.kernel.execution_count import running_count
 from autograd_inspector.model.capture import Capture
 
 _MOST = 10_000
@@ -29,14 +30,24 @@ def ran(count: int, cell_id: str | None, text: str) -> None:
         del _cells[next(iter(_cells))]
 
 
+def asked_by_a_page(shell: Any) -> bool:
+    """Whether a notebook's page asked for what runs now, which has ids for its cells: nbclient and terminals do not."""
+    return bool(_request(shell).get("metadata", {}).get("cellId"))
+
+
+def _request(shell: Any) -> dict[str, Any]:
+    parent: dict[str, Any] = (shell.get_parent() or {}) if hasattr(shell, "get_parent") else {}
+    return parent
+
+
 def runs(shell: Any) -> None:
     """Remember the cell that runs now, where no event told of it: the message that asked for it knows its id."""
-    label = f"In [{shell.execution_count}]"
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
-    if label in _cells or not parent:
-        return
+    parent = _request(shell)
     content = parent.get("content", {})
-    ran(shell.execution_count, parent.get("metadata", {}).get("cellId"), str(content.get("code", "")))
+    count = running_count(shell, stored=content.get("store_history", not content.get("silent", False)))
+    if f"In [{count}]" in _cells or not parent:
+        return
+    ran(count, parent.get("metadata", {}).get("cellId"), str(content.get("code", "")))
 
 
 def cell_ids(capture: Capture) -> dict[str, str]:

@@ -22,7 +22,7 @@ def _code(text: str) -> str:
     code = named[0] if named else text.upper()
     if not _CODE.fullmatch(code):
         hint = did_you_mean(text, (rule.name for rule in CATALOGUE.values()))
-        raise argparse.ArgumentTypeError(f"{text!r} is not a rule code such as AG406, nor the beginning of one{hint}")
+        raise argparse.ArgumentTypeError(f"unknown rule code or prefix: {text!r} (example: AG406){hint}")
     if not any(rule_code.startswith(code) for rule_code in CATALOGUE):
         raise argparse.ArgumentTypeError(missing(text))
     return code

@@ -58,7 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield cut_problem(
             analysis,
             cut,
-            f"{way} turned {what} into a value outside of torch, so gradients cannot flow through it"
+            f"{way} turned {what} into plain Python or NumPy values, so gradients cannot flow through it"
             if left
             else f"{way} made a copy of {what} that has no history",
             _rewrap_fix(cut.ops[0], what),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import html
 
+from autograd_inspector.views.code_breaks import unbroken
 from autograd_inspector.views.display_text import shown
+
+_NARROW = 32
+"""What has room beside line numbers on a phone, in columns."""
+_MAY_BREAK = "<wbr/>"
 
 
 class Markup(str):
@@ -44,6 +49,13 @@ def prose(text: str) -> Markup:
     if len(parts) % 2 == 0:
         parts[-2:] = ["`".join(parts[-2:])]
     return together(*(element("code", part) if number % 2 else part for number, part in enumerate(parts)))
+
+
+def code(line: str, within: str = "") -> Markup:
+    """A line of source, or a part of one; a long line may go on below where that splits no name."""
+    if isinstance(line, Markup) or max(len(line), len(within)) <= _NARROW:
+        return escaped(line)
+    return Markup(_MAY_BREAK.join(map(escaped, unbroken(line))))
 
 
 LINE_BREAK = Markup("<br/>")

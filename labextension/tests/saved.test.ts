@@ -62,7 +62,7 @@ test("a short capture says so, counts the whole, and keeps its placement", async
   showSaved(el, JSON.parse(payload("short").text), create);
   await settled(el);
   const header = el.querySelector(".agi-header")!.textContent!;
-  expect(header).toContain("saved in short");
+  expect(header).toContain("condensed");
   expect(header).toMatch(/1,20\d ops/);
   expect(header).not.toMatch(/\d ms/);
   named(el, "Timeline").click();

@@ -70,7 +70,8 @@ def test_failing_cells_fail(execute, cell, name):
 def test_a_fork_of_the_kernel_does_not_speak_for_it(execute):
     """A rank that a notebook's launcher has forked lists nothing in the panel: the sockets are the kernel's."""
     [[output]] = execute(
-        "import os\nfrom autograd_inspector.kernel.shell import shell_in_kernel\n"
+        "import os, warnings\nfrom autograd_inspector.kernel.shell import shell_in_kernel\n"
+        "warnings.simplefilter('ignore')  # Since Python 3.12 a fork beside threads is warned of.\n"
         "if (child := os.fork()) == 0:\n    os._exit(shell_in_kernel() is not None)\n"
         "shell_in_kernel() is not None, os.waitpid(child, 0)[1]"
     )

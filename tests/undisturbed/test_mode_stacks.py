@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import pytest
 import torch
@@ -166,7 +166,8 @@ def devices_that_cross(block, log):
     work(log)
     torch.set_default_device(None)  # Puts back what it had found.
     work(log)
-    torch.device("meta").__exit__(None, None, None)
+    with suppress(RuntimeError):  # On torch 2.10 nothing is left to take off.
+        torch.device("meta").__exit__(None, None, None)
     work(log)
 
 

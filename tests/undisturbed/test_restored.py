@@ -65,7 +65,8 @@ def state_of_torch():
         "saved tensor hooks": torch._C._autograd._saved_tensors_hooks_is_enabled(),
         "hooks": hooks,
         "patched": patched,
-        "code": [function.__code__ for function in functions],
+        # Since torch 2.15 Function.apply is written in C: something stands in for it.
+        "code": [getattr(function, "__code__", function) for function in functions],
         "recursion limit": sys.getrecursionlimit(),
         "dynamo": (dynamo._maybe_set_eval_frame, dynamo.OptimizedModule.__call__),
         "warning filters": list(warnings.filters),

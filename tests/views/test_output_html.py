@@ -10,6 +10,7 @@ import pytest
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.views.html.output import LARGEST, output_html
+from autograd_inspector.views.markup import code
 
 from .test_html import HOSTILE, Page
 
@@ -56,6 +57,14 @@ def test_the_rest_takes_a_click(shown):
         "What the program raised",
     ]
     assert in_order(text_of(shown), "Fix: ", "How it happened", "Why it matters", "RuntimeError: a tensor was modified")
+
+
+def test_a_long_line_may_break_between_names():
+    """After a bracket or a comma and before an attribute, never in a name; the text stays what it was."""
+    line = 'optimizer.load_state_dict(checkpoint["optimizer_state_dict"])'
+    pieces = ["optimizer", ".load_state_dict(", "checkpoint[", "&quot;optimizer_state_dict&quot;])"]
+    assert code(line).split("<wbr/>") == pieces
+    assert Page(code(line)).text == line
 
 
 def test_it_needs_nothing_but_itself(shown):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from autograd_inspector.model.location import Location
@@ -38,3 +40,16 @@ def test_nothing_is_lost_in_a_narrow_terminal(width):
     found = lines(width, "train.py")
     assert max(map(len, found)) <= width
     assert SOURCE.replace(" ", "") in "".join(found).replace(" ", "")
+
+
+@pytest.mark.parametrize("width", [48, 60, 80, 100])
+def test_a_long_line_breaks_between_names(width):
+    """A line that has no room goes on below after a blank, a bracket or a comma, or before an attribute."""
+    source = (
+        'optimizer.load_state_dict(checkpoint["optimizer_state_dict"],strict=False).and_more(self.features_of(mask))'
+    )
+    place = Location("/src/train.py", 7, source=source, role="loaded here")
+    found = rendered([Places((place,))], width=width, color=False)
+    assert max(map(len, found.splitlines())) <= width
+    words = re.findall(r"\w+", source)
+    assert [word for word in re.findall(r"\w+", found) if word in words] == words

@@ -51,7 +51,7 @@ def install_all(
     wrappers = Wrappers(recording, guard)
     engine = Engine(recording, recorder, guard, limit, Reductions(recording, wrappers))
     calls = ModuleCalls(modules, FastPaths(guard, recorder))
-    unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
+    unseen = (Unseen(recording, regions, guard, limit), CustomBackward(recording, guard))
     asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard), Transforms(recording, guard))
     sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard), prints)
     everywhere = (

@@ -118,8 +118,8 @@ class Folding:
         if not self.folded:
             return history
         recording.note(
-            f"Steps 1 to {self.folded:,} are folded into counts: of their calls, graphs and events only what later "
-            "steps refer to is in this report."
+            f"Steps 1 to {self.folded:,} are summarized as counts: of their calls, graphs and events, the report keeps "
+            "only those that later steps refer to."
         )
         return settle(recording, self._modules, history)
 

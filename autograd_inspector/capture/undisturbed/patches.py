@@ -61,22 +61,23 @@ class _MethodProbe:
             self._guard.run(self._after, args[0], args, kwargs, before)
 
 
-def around(into: Installation, owner: Any, name: str, probe: Probe) -> None:
-    """Tell a probe each call of a method, or of a module's function.
+def around(into: Installation, owner: Any, name: str, probe: Probe) -> int:
+    """Tell a probe each call of a method, or of a module's function. Returns the frames of ours around each call.
 
-    The probe is put into the function's own code, so that it does not matter who holds the function. Where there is
-    none, something stands in for it there.
+    The probe is put into the function's own code, so that it does not matter who holds the function: no frame is ours.
+    Where there is no such code, something stands in for the function there: one is.
     """
     held = vars(owner)[name]
     function = _written(held)
     code = with_probe(function, probe) if isinstance(function, FunctionType) else None
     if code is not None:
         into.recode(function, code)
-        return
+        return 0
     stand_in, probes = stand_in_for(held)
     into.made(probes.clear)
     probes[:] = [probe]
     into.replace(owner, name, stand_in)
+    return 1
 
 
 def _written(held: Any) -> Any:

@@ -25,6 +25,7 @@ from autograd_inspector.frontends.notebook.run import Run
 from autograd_inspector.frontends.notebook.trial import CellTrials
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.kernel.cell_ids import cell_ids, ran
+from autograd_inspector.kernel.execution_count import running_count
 from autograd_inspector.kernel.options import Options, silent
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
@@ -97,8 +98,7 @@ class Watch:
             return
         self.close()
         self._cell, self._thread, self.frame = info, threading.get_ident(), _cell_frame()
-        count = int(self.shell.execution_count)
-        self.count = count - 1 if info.store_history else count
+        self.count = running_count(self.shell, stored=info.store_history)
         ran(self.count, info.cell_id, info.raw_cell or "")
         options = header_of(info.raw_cell or "") or self.every
         if options is not None:

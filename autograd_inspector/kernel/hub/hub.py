@@ -8,9 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.kernel.cell_ids import asked_by_a_page
 from autograd_inspector.kernel.hub import messages
 from autograd_inspector.kernel.hub.captures import Captures
 from autograd_inspector.kernel.hub.channel import Channel
+from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.views.wire import WIRE
 
 
@@ -19,7 +21,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.captures = Captures(self)
-        self.channel = Channel(self.listing)
+        self.channel = Channel(self.listing, _has_page)
         self.watch: Any = None
         self.values = False
         self.comparisons: dict[tuple[str, str], Any] = {}
@@ -78,6 +80,11 @@ class Hub:
         with self.captures.lock:
             self._revision += 1
             self.channel.tell(kind(protocol=messages.PROTOCOL, revision=self._revision, **facts))
+
+
+def _has_page() -> bool:
+    shell = shell_in_kernel()
+    return shell is not None and asked_by_a_page(shell)
 
 
 def _version() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.excerpt import CodeLine, Excerpt
 from autograd_inspector.views.display_text import shown
-from autograd_inspector.views.markup import LINE_END, Markup, element, prose, together
+from autograd_inspector.views.markup import LINE_END, Markup, code, element, prose, together
 
 POINTER = "▶"
 """Beside the line to look at first."""
@@ -17,7 +17,7 @@ _ROLE = 160
 
 def lines_of(text: str, class_: str = "") -> Markup:
     """Text as it stands, line by line. No line is blank: in Markdown that would end the HTML around it."""
-    lines = [together(shown(line, 4000) or element("span"), LINE_END) for line in text.rstrip().split("\n")]
+    lines = [together(code(shown(line, 4000)) or element("span"), LINE_END) for line in text.rstrip().split("\n")]
     return element("pre", *lines, **({"class_": class_} if class_ else {}))
 
 
@@ -46,12 +46,12 @@ def _row(kind: str, number: str, *pieces: str) -> Markup:
 
 def _text(line: CodeLine) -> Markup:
     text = line.text.rstrip()
-    return element("strong", marked(text, line.expression)) if line.culprit else together(text)
+    return element("strong", marked(text, line.expression)) if line.culprit else code(text)
 
 
 def marked(text: str, expression: str) -> Markup:
     """The line, with the expression that ran marked where that is not all of it."""
     before, found, after = text.partition(expression or "\0")
     if not found or not (before.strip() or after.strip()):
-        return together(shown(text, 400))
-    return together(before, element("mark", found), after)
+        return code(shown(text, 400))
+    return together(code(before, text), element("mark", code(found, text)), code(after, text))

@@ -13,7 +13,7 @@ from autograd_inspector.model.rule_page import RulePage, Section
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.views.display_text import UNSAFE, shown
 from autograd_inspector.views.html.excerpts import code_block, lines_of
-from autograd_inspector.views.markup import LINE_BREAK, LINE_END, Markup, element, prose, together
+from autograd_inspector.views.markup import LINE_BREAK, LINE_END, Markup, code, element, prose, together
 
 _EXCERPTS = 4
 _SENTENCES = 12
@@ -92,7 +92,7 @@ def _body(finding: Finding, pages: Mapping[str, RulePage]) -> Iterator[Markup]:
 
 def _answer(finding: Finding) -> Iterator[Markup]:
     if finding.locations:
-        yield element("pre", element("strong", _culprit_line(finding.locations[0])), class_="ags-headline")
+        yield element("pre", element("strong", code(_culprit_line(finding.locations[0]))), class_="ags-headline")
     yield element("p", prose(shown(finding.message, _LONGEST)), class_="ags-message")
 
 
@@ -109,7 +109,7 @@ def _changes(finding: Finding) -> Iterator[Markup]:
     """Lines that begin with their sign: it tells where no style sheet does."""
     for line in finding.changes[:_CHANGES]:
         tag = {"-": "del", "+": "ins"}.get(line[:1], "span")
-        yield together(element(tag, shown(line, _LONGEST_LINE)), LINE_END)
+        yield together(element(tag, code(shown(line, _LONGEST_LINE))), LINE_END)
 
 
 def _paragraphs(text: str) -> Markup:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from autograd_inspector.model.location import Location
 from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.text.code_line import CodeLine
 
 _SOURCE = 36
 """Columns below which a line of source is hard to read."""
@@ -28,14 +29,14 @@ class Places:
 
     def __init__(self, locations: tuple[Location, ...]) -> None:
         self._rows = [
-            (shown(location.role or "at", 40), shown(location.place, 60), source_text(location))
+            (shown(location.role or "at", 40), shown(location.place, 60), CodeLine(source_text(location), _SOURCE))
             for location in locations
         ]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As rich asks for it."""
         names = max(cell_len(role) for role, _, _ in self._rows) + max(cell_len(place) for _, place, _ in self._rows)
-        longest = max(source.cell_len for _, _, source in self._rows)
+        longest = max(source.columns for _, _, source in self._rows)
         beside = options.max_width - len(_MARK) - names - 2 * _GAP >= min(_SOURCE, longest)
         yield self._beside() if beside else self._below()
 
@@ -43,7 +44,7 @@ class Places:
         grid = Table.grid(padding=(0, _GAP))
         grid.add_column(style="magenta", no_wrap=True)
         grid.add_column(style="cyan", no_wrap=True)
-        grid.add_column(overflow="fold")
+        grid.add_column()
         for number, (role, place, source) in enumerate(self._rows):
             grid.add_row(_mark(number) + Text(role), place, source, style="" if number else "bold")
         return grid

@@ -75,9 +75,15 @@ export function toggle(
 }
 
 /** A dotted name, which may break after its dots. */
-export function dotted(name: string): DocumentFragment {
+export const dotted = (name: string) => breakable(name.split(/(?<=[._])/));
+
+/** Source that may go on below after a bracket or a comma, or before an attribute: views/code_breaks.py. */
+const code = (text: string) =>
+  breakable(text.split(/(?<=[([{,])(?=[^\s)\]}])|(?<=\S)(?=\.[^\W\d])/));
+
+function breakable(parts: string[]): DocumentFragment {
   const made = document.createDocumentFragment();
-  name.split(/(?<=[._])/).forEach((part, n) => {
+  parts.forEach((part, n) => {
     if (n) made.append(document.createElement("wbr"));
     made.append(part);
   });
@@ -87,14 +93,14 @@ export function dotted(name: string): DocumentFragment {
 /** A line of source, with the expression that ran marked. */
 export function source(text: string, expression = ""): HTMLElement {
   const at = expression ? text.indexOf(expression) : -1;
-  if (at < 0 || expression === text) return el("code", { class: "agi-source" }, text);
+  if (at < 0 || expression === text) return el("code", { class: "agi-source" }, code(text));
   const end = at + expression.length;
   return el(
     "code",
     { class: "agi-source" },
-    text.slice(0, at),
-    el("mark", {}, expression),
-    text.slice(end),
+    code(text.slice(0, at)),
+    el("mark", {}, code(expression)),
+    code(text.slice(end)),
   );
 }
 

@@ -10,7 +10,7 @@ import { button, el } from "./dom";
 const LONG = 400;
 const SEVERITIES = ["error", "warning", "info"] as const;
 const SHORT =
-  "The notebook keeps this capture in short: a box stands for many ops. Run the cell again for all of them.";
+  "This is the condensed view that was saved with the notebook. Run the cell again to see the full graph.";
 
 export function header(context: Context): HTMLElement {
   const { data } = context.capture;
@@ -42,7 +42,7 @@ function factLine({ head, findings }: Data, showFindings: () => void): HTMLEleme
     { class: "agi-factline" },
     el("strong", { class: "agi-cell" }, head.cell || "autograd"),
     ...facts.map((fact) => el("span", { class: "agi-fact" }, fact)),
-    head.short && el("span", { class: "agi-fact", title: SHORT }, "saved in short"),
+    head.short && el("span", { class: "agi-fact", title: SHORT }, "condensed"),
     findings.length
       ? el("span", { class: "agi-chips" }, ...chips)
       : el(

@@ -54,7 +54,7 @@ test("a kernel that runs a cell, without subshells, is waited for", async () => 
   const client = new Client(fake.kernel);
   await vi.advanceTimersByTimeAsync(400);
   expect(client.state).toBe("busy");
-  expect(client.why).toContain("does not answer yet");
+  expect(client.why).toContain("is starting or busy");
   end();
   await vi.advanceTimersByTimeAsync(0);
   expect(fake.asked.sent.at(-1)!.action).toBe("list");

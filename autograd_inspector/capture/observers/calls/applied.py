@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.calls.regions import Place, Regions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import node_of
 from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.recursion import RecursionLimit
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import FunctionRefused, OnceDifferentiable, OutputKeptOnContext
@@ -27,20 +28,26 @@ INNER, FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 class _OpenApply:
     """One that has begun, and what to restore at its end."""
 
-    def __init__(self, function: type[Function], traits: int, place: Place) -> None:
+    def __init__(self, function: type[Function], traits: int, place: Place, limit: int) -> None:
         self.function = function
         self.traits = traits
         self.place = place
+        self.limit = limit
         self.started: Before | None = None
 
 
 class ApplyProbe:
-    """In ``Function.apply``. The ops of the forward get the trait INNER."""
+    """In ``Function.apply``. The ops of the forward get the trait INNER.
 
-    def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
+    ``frames``: so many of ours lie on the stack while a forward runs, where another may be applied.
+    """
+
+    def __init__(self, recording: Recording, regions: Regions, guard: Guard, limit: RecursionLimit) -> None:
+        self.frames = 0
         self._recording = recording
         self._regions = regions
         self._guard = guard
+        self._limit = limit
         self._cycles: set[tuple[type[Function], str]] = set()
 
     def before(self, seen: list[_OpenApply], cls: type[Function], /, *args: Any, **kwargs: Any) -> None:
@@ -48,8 +55,10 @@ class ApplyProbe:
         recording = self._recording
         if not (recording.here() and recording.active()):
             return
-        call = _OpenApply(cls, recording.traits, self._regions.place())
+        call = _OpenApply(cls, recording.traits, self._regions.place(), self._limit.ours)
         seen += (call,)
+        if self.frames:
+            self._limit.put(call.limit + self.frames)
         call.started = self._guard.run(self._starts, args, kwargs)
         recording.traits = call.traits | INNER
 
@@ -72,6 +81,8 @@ class ApplyProbe:
 
     def _left(self, call: _OpenApply) -> None:
         self._recording.traits = call.traits
+        if self.frames:
+            self._limit.put(call.limit)
         self._guard.run(self._regions.back_to, call.place)
 
     def _starts(self, *arguments: Any) -> Before:

@@ -18,6 +18,7 @@ from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.capture.undisturbed.recursion import RecursionLimit
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -26,14 +27,15 @@ from autograd_inspector.model.torch_errors import TorchError, says
 class Unseen:
     """Observes, for one capture, the calls that bypass the torch-function mode."""
 
-    def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
+    def __init__(self, recording: Recording, regions: Regions, guard: Guard, limit: RecursionLimit) -> None:
         self.recording = recording
         self.regions = regions
         self._guard = guard
+        self._applied = ApplyProbe(recording, regions, guard, limit)
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
-        around(into, Function, "apply", ApplyProbe(self.recording, self.regions, self._guard))
+        self._applied.frames = around(into, Function, "apply", self._applied)
         around(into, torch.inference_mode, "__enter__", _EnteringProbe(self._guard, self.regions))
         around(into, torch.inference_mode, "__exit__", _LeavingProbe(self._guard, self.regions))
         around(into, torch, "from_numpy", _MakingProbe(self._guard, self._arrived))

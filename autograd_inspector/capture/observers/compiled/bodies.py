@@ -15,6 +15,7 @@ from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import node_of
+from autograd_inspector.capture.undisturbed.recursion import RecursionLimit
 from autograd_inspector.model.event import NoneGradient
 
 Run = Callable[[Plan, Sequence[Any]], Any]
@@ -40,7 +41,7 @@ def apply(
     name, code = _written_as(plan, step)
     recording = recorder.recording
     recording.functions.setdefault(name, code)
-    probe, seen = ApplyProbe(recording, recorder.regions, recorder.guard), list[Any]()
+    probe, seen = ApplyProbe(recording, recorder.regions, recorder.guard, RecursionLimit()), list[Any]()
     probe.before(seen, type(name, (Function,), {}), *args[len(step.bodies) :])
     try:
         result = call()

@@ -14,9 +14,7 @@ import { mismatch } from "./versions";
 
 const restarted = () => trans().__("The kernel was restarted, and its captures are gone.");
 const busy = () =>
-  trans().__(
-    "The kernel does not answer yet: it starts, or runs a cell. Its captures are listed then.",
-  );
+  trans().__("The kernel is starting or busy. Its captures will appear when it responds.");
 const gone = () => trans().__("the kernel is gone");
 
 export class Client implements IClient {

@@ -49,7 +49,7 @@ class OfferView extends Widget {
 
 export const offerPlugin: JupyterFrontEndPlugin<void> = {
   id: "autograd-inspector:offer",
-  description: "Offers to run a cell again that failed in autograd.",
+  description: "Offers to re-run a failed cell with the inspector.",
   autoStart: true,
   requires: [IInspector, INotebookTracker],
   optional: [ITranslator],
