@@ -55,8 +55,8 @@ def _drawn(layers: Mapping[str, Done], drawing: list[str], between: str, start: 
     return Problem(
         "warning",
         f"{start}{summarize_names(tuple(drawing))} {agree(drawing, 'gets', 'get')} the same input on all ranks, and "
-        f"{agree(drawing, 'draws', 'draw')} different random numbers on {between}: what all ranks are to compute alike "
-        "differs",
+        f"{agree(drawing, 'draws', 'draw')} different random numbers on {between}, so the ranks no longer "
+        "compute the same",
         "Use the same random seed on every rank of the group where all ranks compute the same. Only dropout inside parallel "
         "layers needs a seed per rank.",
         tuple(place for name in drawing for place in layers[name].places),
@@ -67,8 +67,8 @@ def _drawn(layers: Mapping[str, Done], drawing: list[str], between: str, start: 
 def _problem(
     layers: Mapping[str, Done], names: tuple[str, ...], step: int, between: str, drawing: list[str], dividing: list[str]
 ) -> Problem:
-    whose = f"{summarize_names(names)} {agree(names, 'is', 'are')}"
-    parted = f"{whose} computed with alike on all ranks, but step {step + 1} makes {agree(names, 'it', 'them')} differ between {between}"
+    whose = f"All ranks compute the same with {summarize_names(names)}"
+    parted = f"{whose}, but after step {step + 1} {agree(names, 'it differs', 'they differ')} between {between}"
     own = [layer for layer in layers.values() if set(layer.names) & set(names)]
     if drawing:
         return _drawn(layers, drawing, between, f"{parted}: ")
