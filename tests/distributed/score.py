@@ -169,11 +169,13 @@ def main() -> None:
     parser.add_argument("--programs", type=Path, default=PROGRAMS, help="the folder of the programs")
     parser.add_argument("--values", action="store_true", help="read values, of programs too that need none")
     parser.add_argument("--json", type=Path, help="write what came of each program there")
+    parser.add_argument("--part", default="0/1", help="1/3: the second of three parts of the programs")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sums: dict[str, list[bool]] = {}
     kept: dict[str, Any] = {}
-    for name in every(options.programs):
+    part, parts = map(int, options.part.split("/"))
+    for name in every(options.programs)[part::parts]:
         if options.names and not any(part in name for part in options.names):
             continue
         aims, ranks = score(name, options.programs, options.values)
