@@ -52,8 +52,8 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
         step = _stepped(analysis, target.storage, first.setdefault((line, target.storage), op.index), op.index)
         if step is not None:
             found.setdefault(line, (SelfCopy(op, (), step, averages), {}))[1][target.id] = None
-    for line, (copy, copied) in found.items():
-        if line not in apart:
+    for place, (copy, copied) in found.items():
+        if place not in apart:
             yield replace(copy, tensors=tuple(copied))
 
 

@@ -126,7 +126,7 @@ def _spent(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem
         return Problem(
             "error",
             f"{start}: {call.type} reduces each gradient once per forward, and {agree(names, 'its', 'their')} layer runs in several "
-            "checkpoints with use_reentrant=True, each of which has a backward pass of its own. What later ones add is not "
+            "checkpoints with use_reentrant=True, each of which has its own backward pass. What later ones add is not "
             "reduced, so the replicas diverge",
             "Pass use_reentrant=False to checkpoint(): then there is one backward pass for all of them.",
             (*analysis.user_frames(_checkpointed(analysis, found), "checkpointed here"), *steps_here(analysis, found)),
