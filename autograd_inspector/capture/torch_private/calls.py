@@ -76,7 +76,7 @@ TRANSFORM_BORDERS = {
         _border("_add_batch_dim", "what vmap works on in the place of its arguments"),
         _border("_remove_batch_dim", "what vmap returns"),
     ),
-    "torch.func": (_border("_unwrap_for_grad", "what torch.func.grad and its like return"),),
+    "torch.func": (_border("_unwrap_for_grad", "what torch.func.grad and other transforms return"),),
 }
 """By which transform -> where tensors are wrapped for it, and unwrapped."""
 

@@ -57,7 +57,7 @@ def _drawn(layers: Mapping[str, Done], drawing: list[str], between: str, start: 
     return Problem(
         "warning",
         f"{start}{summarize_names(tuple(drawing))} {agree(drawing, 'gets', 'get')} the same input on all ranks, and "
-        f"{agree(drawing, 'draws', 'draw')} different random numbers on {between}: what all ranks are to compute alike "
+        f"{agree(drawing, 'draws', 'draw')} different random numbers on {between}: what is to be the same on all ranks "
         "differs",
         "Use the same random seed on every rank of the group where all ranks compute the same. Only dropout inside parallel "
         "layers needs a seed per rank.",
@@ -70,7 +70,7 @@ def _problem(
     layers: Mapping[str, Done], names: tuple[str, ...], step: int, between: str, drawing: list[str], dividing: list[str]
 ) -> Problem:
     whose = f"{summarize_names(names)} {agree(names, 'is', 'are')}"
-    parted = f"{whose} computed with alike on all ranks, but step {step + 1} makes {agree(names, 'it', 'them')} differ between {between}"
+    parted = f"{whose} used in the same way on all ranks, but step {step + 1} makes {agree(names, 'it', 'them')} differ between {between}"
     own = [layer for layer in layers.values() if set(layer.names) & set(names)]
     if drawing:
         return _drawn(layers, drawing, between, f"{parted}: ")
