@@ -24,8 +24,14 @@ def by_copy(target, net):
             mine.copy_(its)  # Synced.
 
 
-def learn(target_of, sync, rounds=3):
-    net = nn.Linear(4, 2)
+def by_average(target, net):
+    with torch.no_grad():
+        for mine, its in zip(target.parameters(), net.parameters(), strict=True):
+            mine.mul_(0.99).add_(its, alpha=0.01)
+
+
+def learn(target_of, sync, rounds=3, made=lambda: nn.Linear(4, 2)):
+    net = made()
     target = target_of(net)
     optimizer = torch.optim.Adam(net.parameters())
     for _ in range(rounds):
@@ -90,3 +96,15 @@ def test_weights_that_decay_by_hand():
             optimizer.step()
 
     calm(program)
+
+
+@pytest.mark.parametrize("sync", [by_load, by_copy, by_average])
+def test_a_layer_that_two_models_share(sync):
+    """The target has a head of its own and shares the trunk: the line moves the head, and leaves the trunk as it is."""
+
+    def target_of(net):
+        target = copy.deepcopy(net)
+        target[0] = net[0]
+        return target
+
+    calm(lambda: learn(target_of, sync, made=lambda: nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))))

@@ -27,8 +27,12 @@ class SelfCopy(Struct, frozen=True):
 
 
 def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
-    """One record for each line that copies."""
+    """One record for each line that copies, and copies nothing but tensors onto themselves.
+
+    Where it also copies between two tensors, the models are two, and share some parameters on purpose.
+    """
     found: dict[object, tuple[SelfCopy, dict[int, None]]] = {}
+    apart: set[object] = set()
     first: dict[tuple[object, int], int] = {}
     tensors = analysis.capture.tensors
     for op in analysis.capture.ops:
@@ -37,16 +41,20 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
             continue
         target, source = (tensors[tensor] for tensor in op.inputs)
         same = (target.offset, target.shape, target.extent) == (source.offset, source.shape, source.extent)
-        if not op.writes or target.storage < 0 or target.storage != source.storage or not same:
+        if not op.writes or target.storage < 0:
+            continue
+        line = line_of(analysis, op.site)
+        if target.storage != source.storage or not same:
+            apart.add(line)
             continue
         if averages and not _is_average(analysis, op):
             continue
-        line = line_of(analysis, op.site)
         step = _stepped(analysis, target.storage, first.setdefault((line, target.storage), op.index), op.index)
         if step is not None:
             found.setdefault(line, (SelfCopy(op, (), step, averages), {}))[1][target.id] = None
-    for copy, copied in found.values():
-        yield replace(copy, tensors=tuple(copied))
+    for place, (copy, copied) in found.items():
+        if place not in apart:
+            yield replace(copy, tensors=tuple(copied))
 
 
 def _stepped(analysis: Analysis, storage: int, start: int, end: int) -> Op | None:

@@ -122,7 +122,7 @@ class Reductions:
     @staticmethod
     def stepped_within(step: Step, run: Backward) -> bool:
         """Whether a step was made while a backward ran, by a hook."""
-        return run.start < step.updates_from <= run.end and not step.computed
+        return run.start < step.updates_from < run.end and not step.computed
 
     @cached_property
     def _stepped_by_hook(self) -> frozenset[int]:

@@ -1,12 +1,14 @@
 """Buffers that estimate something of all data: each new value is computed from the one before.
 
 What a rank puts into a queue, a memory or the state of its own stream is its data, and differs as its batches do. A
-running mean, a centre or a codebook goes on from its old values: these stand for the data of all ranks.
+running mean, a centre or a codebook goes on from its old values: these stand for the data of all ranks. What is written
+entry by entry is a table of samples, such as a memory bank, of which a rank has its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import prod
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
@@ -34,6 +36,9 @@ def _goes_on(capture: Capture, tensors: set[int], writers: Mapping[int, list[Op]
     births = (capture.tensors[tensor].birth for tensor in tensors)
     makers = [op for storage in memory for op in writers.get(storage, ())]
     makers += [capture.ops[birth] for birth in births if birth >= 0]
+    size = max((prod(capture.tensors[tensor].shape) for tensor in tensors), default=0)
+    if any(_writes_entries(capture, op, size) for op in makers):
+        return False
     return not makers or any(_computed_from(capture, op, memory, tensors) for op in makers)
 
 
@@ -56,3 +61,12 @@ def _computed_from(capture: Capture, maker: Op, memory: set[int], tensors: set[i
             if 0 <= birth < op.index:
                 todo.append((capture.ops[birth], computed))
     return False
+
+
+def _writes_entries(capture: Capture, maker: Op, size: int) -> bool:
+    """Whether an op puts values into some entries of a buffer of so many, and leaves the others as they are."""
+    written = {write.tensor for write in maker.writes}
+    given = [tensor for tensor in maker.inputs if tensor not in written]
+    if not given or not is_a(maker.name, OpKind.COPIES_INTO | OpKind.SETS_NUMBER):
+        return False
+    return min(prod(capture.tensors[tensor].shape) for tensor in (given[-1], *written)) < size

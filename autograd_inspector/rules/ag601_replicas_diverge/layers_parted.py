@@ -31,6 +31,8 @@ def layers_parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 parted.setdefault(at, []).append(name)
     drawing = [name for name in common if _takes_apart(ranks, layers, name) and not layers[first][name].names]
     dividing = [name for name in common if _takes_apart(ranks, layers, name) and layers[first][name].names]
+    if not (drawing or dividing):
+        return  # Layers that no parallel ones lie between have gradients of their own rank's data, which somebody averages.
     if not parted:
         if drawing and dividing:
             yield _drawn(layers[first], drawing, f"rank {first} and {ranks_text(tuple(others))}"), tuple(others)
@@ -72,12 +74,11 @@ def _problem(
     own = [layer for layer in layers.values() if set(layer.names) & set(names)]
     if drawing:
         return _drawn(layers, drawing, between, f"{parted}: ")
-    into = f" into {summarize_names(tuple(dividing))}" if dividing else " into the parallel layers"
     return Problem(
         "warning",
         f"{parted}: the gradient that comes back from the parallel layers is only a part of the sum, and nothing adds the parts of "
         "the other ranks",
-        f"Call all_reduce on the gradient of what goes{into}: in the backward of a Function whose forward returns its input "
+        f"Call all_reduce on the gradient of what goes into {summarize_names(tuple(dividing))}: in the backward of a Function whose forward returns its input "
         "unchanged. Its counterpart behind the parallel layers calls all_reduce in forward, and hands the gradient on unchanged.",
         tuple(place for layer in (*(layers[name] for name in dividing[:1]), *own) for place in layer.places),
         names,
