@@ -15,6 +15,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
+from autograd_inspector.analysis.gradients.estimator_terms import estimates
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
@@ -239,7 +240,12 @@ class Analysis:
             *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
             *constant_derivatives(self.capture, self.flow, meant),
         )
-        return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
+        untold = (cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
+        return tuple(
+            cut
+            for cut in untold
+            if cut.added < 0 or not estimates(self.capture, self.flow, self.capture.ops[cut.added])
+        )
 
     @cached_property
     def told_cuts(self) -> tuple[GradientCut, ...]:

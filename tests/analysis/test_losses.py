@@ -142,3 +142,29 @@ def test_an_estimator_that_detaches_the_wrong_term():
     """`hard - soft + soft.detach()` hands the gradient of `soft` on with a minus; the other way round is right."""
     assert estimator(detached="second") == [(True, True, False)]
     assert estimator(detached="first") == []
+
+
+def test_an_estimator_of_what_is_a_difference_itself():
+    """`soft + (hard - soft).detach()` of `soft = a - b`: that `b` counts with a minus in it reverses nothing."""
+    program = Written()
+    a, b = program.parameter("a"), program.parameter("b")
+    soft = program.call("sub", a, b)
+    hard = program.call("gt", soft, dtype="bool")
+    shift = program.call("detach", program.call("sub", program.call("to", hard), soft))
+    program.backward(program.call("add", soft, shift))
+    assert list(reversed_estimators(program.analysis)) == []
+
+
+@pytest.mark.parametrize(("shifted", "constant"), [("the estimated", False), ("another", True)])
+def test_a_loss_that_is_an_estimator_has_no_constant_term(shifted, constant):
+    """`s + (drawn - s).detach()` has the value of what was drawn, and the gradient of `s`; a shift of another one cuts it."""
+    program = Written()
+    w, v = program.parameter(shape=()), program.parameter("v", shape=())
+    optimizer = program.optimizer(w, v)
+    soft, other = program.call("sigmoid", w), program.call("sigmoid", v)
+    drawn = program.call("bernoulli", soft, grad=False)
+    taken = soft if shifted == "the estimated" else other
+    shift = program.call("detach", program.call("sub", drawn, taken))
+    program.backward(program.call("add", program.call("add", soft, shift), program.call("exp", v)))
+    program.step(optimizer, gradient=program.tensor())
+    assert bool(program.analysis.constant_terms) is constant

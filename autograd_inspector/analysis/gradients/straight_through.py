@@ -13,12 +13,10 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_operands
+from autograd_inspector.analysis.gradients.estimator_terms import signs_of
+from autograd_inspector.analysis.gradients.signed_sums import SUMS
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
-
-_MOST = 12
-"""A longer sum is none of an estimator."""
 
 
 class Estimator(Struct, frozen=True):
@@ -31,12 +29,6 @@ class Estimator(Struct, frozen=True):
     value: int
     gradient: int
     swapped: bool
-
-
-class _Term(Struct, frozen=True):
-    tensor: int
-    sign: int
-    detached: bool
 
 
 def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
@@ -68,11 +60,7 @@ def _residual(analysis: Analysis, op: Op) -> bool:
 
 
 def _estimator(analysis: Analysis, leaves: Leaves, op: Op) -> Estimator | None:
-    values: dict[int, int] = {}
-    gradients: dict[int, int] = {}
-    for term in _terms(analysis, op):
-        values[term.tensor] = values.get(term.tensor, 0) + term.sign
-        gradients[term.tensor] = gradients.get(term.tensor, 0) + (0 if term.detached else term.sign)
+    values, gradients = signs_of(analysis.capture, analysis.flow, op)
     requires_grad = {tensor for tensor in values if analysis.capture.tensors[tensor].requires_grad}
     gone = [tensor for tensor, value in values.items() if not value and gradients[tensor] and tensor in requires_grad]
     left = [t for t, value in values.items() if value > 0 and (not gradients[t] or t not in requires_grad)]
@@ -89,27 +77,3 @@ def _estimator(analysis: Analysis, leaves: Leaves, op: Op) -> Estimator | None:
 def _reads(analysis: Analysis, one: int, other: int, op: Op) -> bool:
     """Whether one value was computed from the other, with a derivative or without."""
     return any(other in above.inputs for above, _ in analysis.flow.upstream([(one, op.index)]))
-
-
-def _terms(analysis: Analysis, op: Op) -> Iterator[_Term]:
-    """The terms of a sum; those within detached parts as well."""
-    todo = [_Term(op.inputs[at], sign, detached=False) for at, sign in signed_operands(op)]
-    for _ in range(_MOST):
-        if not todo:
-            return
-        term = todo.pop()
-        made = analysis.flow.birth(term.tensor)
-        whole = made is not None and not made.writes and made.inputs and _same_shape(analysis, made, op)
-        if made is None or not whole:
-            yield term
-        elif is_a(made.name, OpKind.DETACHES):
-            todo.append(_Term(made.inputs[0], term.sign, detached=True))
-        elif is_a(made.name, OpKind.NEGATES) or (is_a(made.name, SUMS) and len(made.inputs) == 2):
-            todo += [_Term(made.inputs[at], sign * term.sign, term.detached) for at, sign in signed_operands(made)]
-        else:
-            yield term
-
-
-def _same_shape(analysis: Analysis, one: Op, other: Op) -> bool:
-    tensors = analysis.capture.tensors
-    return tensors[one.outputs[0]].shape == tensors[other.outputs[0]].shape if one.outputs else False
