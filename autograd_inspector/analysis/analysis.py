@@ -10,12 +10,12 @@ from typing import Protocol
 
 from autograd_inspector.analysis.computations import Computations
 from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.estimator_terms import estimates
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.constant_derivatives import constant_derivatives
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
-from autograd_inspector.analysis.gradients.estimator_terms import estimates
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from autograd_inspector.analysis.gradients.signed_sums import signed_operands
 from autograd_inspector.analysis.gradients.straight_through import reversed_estimators
 from autograd_inspector.analysis.losses.given import computed_by, handed_on
 from autograd_inspector.analysis.losses.inputs import swapped, wrong_inputs
 from autograd_inspector.analysis.losses.paired import paired
 from autograd_inspector.analysis.losses.walks import is_light
+from autograd_inspector.analysis.signed_sums import signed_operands
 from autograd_inspector.model.op import Op
 
 from .written import Written
@@ -157,7 +157,7 @@ def test_an_estimator_of_what_is_a_difference_itself():
 
 @pytest.mark.parametrize(("shifted", "constant"), [("the estimated", False), ("another", True)])
 def test_a_loss_that_is_an_estimator_has_no_constant_term(shifted, constant):
-    """`s + (drawn - s).detach()` has the value of what was drawn, and the gradient of `s`; a shift of another one cuts it."""
+    """`s + (drawn - s).detach()` has the value that was drawn and the gradient of `s`; a shift of another has not."""
     program = Written()
     w, v = program.parameter(shape=()), program.parameter("v", shape=())
     optimizer = program.optimizer(w, v)

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op, Trait
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.estimator_terms import signs_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.gradients.estimator_terms import signs_of
-from autograd_inspector.analysis.gradients.signed_sums import SUMS
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_names import FOR_EACH
 

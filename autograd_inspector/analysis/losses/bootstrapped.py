@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.gradients.signed_sums import SUMS
 from autograd_inspector.analysis.losses.walks import is_light
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
 
 _MOST = 32

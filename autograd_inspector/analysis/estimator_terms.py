@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradients.signed_sums import SUMS, signed_operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op
 
@@ -24,8 +24,11 @@ class _Term(Struct, frozen=True):
 
 
 def estimates(capture: Capture, flow: DataFlow, op: Op) -> bool:
-    """Whether a sum hands its gradient to a tensor that its value does not depend on: a straight-through estimator."""
-    if not is_a(op.name, SUMS):
+    """Whether a sum hands its gradient to a tensor that its value does not depend on: a straight-through estimator.
+
+    Of a sum that is too long to be one, no.
+    """
+    if not is_a(op.name, SUMS) or len(list(_taken_apart(capture, flow, op, frozenset()))) == _MOST:
         return False
     values, gradients = signs_of(capture, flow, op)
     return any(not value and gradients[t] > 0 and capture.tensors[t].requires_grad for t, value in values.items())
