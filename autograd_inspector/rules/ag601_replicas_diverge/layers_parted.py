@@ -69,7 +69,7 @@ def _drawn(layers: Mapping[str, Done], drawing: list[str], between: str, start: 
 def _problem(
     layers: Mapping[str, Done], names: tuple[str, ...], step: int, between: str, drawing: list[str], dividing: list[str]
 ) -> Problem:
-    whose = f"All ranks compute the same with {summarize_names(names)}"
+    whose = f"all ranks compute the same with {summarize_names(names)}"
     parted = f"{whose}, but after step {step + 1} {agree(names, 'it differs', 'they differ')} between {between}"
     own = [layer for layer in layers.values() if set(layer.names) & set(names)]
     if drawing:
