@@ -233,7 +233,7 @@ def test_a_block_that_was_forgotten(session):
         ("fail_on=[]", "fail_on *'error' or 'warning', not [[]]"),
         ("fail_on=None", "fail_on=None checks nothing*"),
         ("ignore=406", "ignore *('AG406',), not 406"),
-        ("ignore=('X1',)", "ignore: 'X1' *"),
+        ("ignore=('X1',)", "ignore: unknown rule code or prefix: 'X1' *"),
         ("values='yes'", "values *True or False, not 'yes'"),
     ],
 )
