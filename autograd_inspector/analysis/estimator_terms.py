@@ -24,18 +24,13 @@ class _Term(Struct, frozen=True):
 
 
 def estimates(capture: Capture, flow: DataFlow, op: Op) -> bool:
-    """Whether a sum hands its gradient to a tensor that its value does not depend on: a straight-through estimator.
-
-    Of a sum that is too long to be one, no.
-    """
-    if not is_a(op.name, SUMS) or len(list(_taken_apart(capture, flow, op, frozenset()))) == _MOST:
-        return False
-    values, gradients = signs_of(capture, flow, op)
+    """Whether a sum hands its gradient to a tensor that its value does not depend on: a straight-through estimator."""
+    values, gradients = signs_of(capture, flow, op) if is_a(op.name, SUMS) else ({}, {})
     return any(not value and gradients[t] > 0 and capture.tensors[t].requires_grad for t, value in values.items())
 
 
 def signs_of(capture: Capture, flow: DataFlow, op: Op) -> tuple[dict[int, int], dict[int, int]]:
-    """(with which sign each term of a sum counts in its value, in its gradient)."""
+    """(with which sign each term of a sum counts in its value, in its gradient); nothing of a sum that is too long."""
     values: dict[int, int] = {}
     gradients: dict[int, int] = {}
     for term in _terms(capture, flow, op):
@@ -47,6 +42,8 @@ def signs_of(capture: Capture, flow: DataFlow, op: Op) -> tuple[dict[int, int], 
 def _terms(capture: Capture, flow: DataFlow, op: Op) -> list[_Term]:
     """The terms, those within detached parts as well. One that stands in the sum twice is taken apart in neither place."""
     met = Counter(tensor for tensor, _ in _taken_apart(capture, flow, op, frozenset()))
+    if met.total() > _MOST:
+        return []
     twice = frozenset(tensor for tensor, times in met.items() if times > 1)
     return [term for _, term in _taken_apart(capture, flow, op, twice) if term is not None]
 
@@ -54,7 +51,7 @@ def _terms(capture: Capture, flow: DataFlow, op: Op) -> list[_Term]:
 def _taken_apart(capture: Capture, flow: DataFlow, op: Op, whole: frozenset[int]) -> Iterator[tuple[int, _Term | None]]:
     """(tensor, its term; None: it is a sum itself, or was detached from what follows); ``whole`` is not taken apart."""
     todo = [_Term(op.inputs[at], sign, detached=False) for at, sign in signed_operands(op)]
-    for _ in range(_MOST):
+    for _ in range(_MOST + 1):
         if not todo:
             return
         term = todo.pop()

@@ -30,8 +30,8 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
     code or prefix ("AG406", "AG4"). ``compiled="eager"`` runs what ``torch.compile`` made as it is written, uncompiled,
     so that all of it is observed. ``timeout``: a rank of several that stands at one place for so many seconds says on
     stderr what it waits for and where, while it waits; 0: never. The report is there also when the block raised; the
-    exception passes through.
-    Used for another block, it has that one's report. Raises NestedInspectionError inside another block.
+    exception passes through. Used for another block, it has that one's report. Raises NestedInspectionError inside
+    another block.
     """
 
     def __init__(

@@ -48,6 +48,22 @@ def reports():
     return ranks().reports
 
 
+def collector(monkeypatch, publisher):
+    """In a kernel that has imported ipyparallel, when a cell begins."""
+    monkeypatch.setitem(sys.modules, "ipyparallel", SimpleNamespace())
+    collecting = EngineReports(SimpleNamespace(display_pub=publisher))
+    collecting.before()
+    return collecting
+
+
+def test_a_kernel_without_ipyparallel_keeps_its_publisher(monkeypatch):
+    """Nothing of it is replaced."""
+    monkeypatch.delitem(sys.modules, "ipyparallel", raising=False)
+    publisher = Publisher()
+    EngineReports(SimpleNamespace(display_pub=publisher)).before()
+    assert "publish" not in vars(publisher)
+
+
 def sent(monkeypatch, report, engine: int) -> dict:
     monkeypatch.setattr("autograd_inspector.kernel.engines.engine_id", lambda: engine)
     return sent_by_engine(report, {"text/plain": "its text"})
@@ -66,7 +82,7 @@ def test_what_engines_send_is_shown_once_at_the_end_of_the_cell(monkeypatch, rep
     publisher, displayed = Publisher(), []
     monkeypatch.setattr(engines, "display_apart", displayed.append)
     bundles = [sent(monkeypatch, reports[engine], engine) for engine in (2, 0, 1)]
-    collecting = EngineReports(SimpleNamespace(display_pub=publisher))
+    collecting = collector(monkeypatch, publisher)
     for bundle in bundles:
         publisher.publish(data=bundle, metadata={"engine": 0})
     publisher.publish({"text/plain": "a picture"})
@@ -84,12 +100,12 @@ def test_what_engines_send_is_shown_once_at_the_end_of_the_cell(monkeypatch, rep
 def test_a_report_that_cannot_be_read_is_shown_as_text(monkeypatch, reports, capsys):
     """One line says why."""
     publisher = Publisher()
-    collecting = EngineReports(SimpleNamespace(display_pub=publisher))
+    collecting = collector(monkeypatch, publisher)
     for part in ({"engine": 0, "text": "eJw="}, {"engine": 0}, 3):
         publisher.publish({"text/plain": "its text", PART: part})
     collecting.flush()
     assert [data["text/plain"] for data in publisher.shown] == ["its text"] * 3
-    assert "the report of an engine is not to be read" in capsys.readouterr().err
+    assert "cannot read the report of an engine" in capsys.readouterr().err
 
 
 @pytest.mark.slow

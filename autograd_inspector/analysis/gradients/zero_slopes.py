@@ -27,13 +27,15 @@ class ZeroSlope(Struct, frozen=True):
 def zero_slopes(analysis: Analysis) -> Iterator[ZeroSlope]:
     """One for each line that asks, of those that a loss goes back to."""
     told: set[int] = set()
+    losses: dict[int, Backward] | None = None
     for run in analysis.capture.backwards:
         if run.api == "grad" and not run.error and run.site not in told and not run.graph.blind:
             bends = _bends(analysis, run)
-            loss = _loss(analysis, run) if bends else None
-            if loss is not None:
+            if bends and losses is None:
+                losses = _losses(analysis)
+            if bends and losses and run.start in losses:
                 told.add(run.site)
-                yield ZeroSlope(run, run.reached, bends, loss)
+                yield ZeroSlope(run, run.reached, bends, losses[run.start])
 
 
 def _bends(analysis: Analysis, run: Backward) -> tuple[Op, ...]:
@@ -53,7 +55,7 @@ def _bends(analysis: Analysis, run: Backward) -> tuple[Op, ...]:
         fresh = [child for child, _ in edges if child not in seen]
         seen.update(fresh)
         todo += fresh
-    behind = analysis.leaves_below(nodes[run.graph.roots[0]]) if walls else frozenset()
+    behind = analysis.leaves.of(run.graph.roots) if walls else frozenset()
     asked = [tensor for tensor in run.reached if tensor in behind]
     return tuple(dict.fromkeys(op for node in walls for op in _bending(analysis, node))) if asked else ()
 
@@ -74,11 +76,11 @@ def _bending(analysis: Analysis, node: Node) -> list[Op]:
     return [op for op in (made, *readers) if is_a(op.name, OpKind.BENDS)][:1]
 
 
-def _loss(analysis: Analysis, run: Backward) -> Backward | None:
-    """The first backward whose roots were computed with the derivative."""
-    for loss in analysis.capture.completed_runs:
-        if loss.api == "backward" and loss.start > run.start:
-            ways = analysis.flow.upstream([(root, loss.start) for root in loss.roots])
-            if any(op.index == run.start for op, _ in ways):
-                return loss
-    return None
+def _losses(analysis: Analysis) -> dict[int, Backward]:
+    """Op that asked for a derivative -> the first backward whose roots were computed with it."""
+    losses: dict[int, Backward] = {}
+    for loss in analysis.timeline.backwards.all:
+        for op, _ in analysis.flow.upstream([(root, loss.start) for root in loss.roots]):
+            if op.name == "grad":
+                losses.setdefault(op.index, loss)
+    return losses

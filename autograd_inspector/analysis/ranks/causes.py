@@ -28,8 +28,8 @@ Why = Literal[
     "nothing",
 ]
 """``around``: the wrapper's forward was not called. ``unsynced``: it was, and was told not to reduce. ``spent``: another
-backward through the same forward had been reduced already. ``within``: a hook stepped before the reducer came. ``unfinished``: the reducer waits for parameters that the
-backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
+backward through the same forward had been reduced already. ``within``: a hook stepped before the reducer came.
+``unfinished``: the reducer waits for parameters that the backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
 the backward. ``added``: the wrapped model got the parameter later. ``beside``: it is in no wrapper, or the program's
 own calls leave it out. ``dropped``: a copy of it is reduced, and the result is not used. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
 same weights, and no gradient is ever reduced."""

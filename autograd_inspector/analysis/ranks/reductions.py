@@ -288,12 +288,11 @@ class Reductions:
         readers, ops = self._capture.readers.get(tensor, []), self._capture.ops
         # What a checkpoint computes anew within a backward was called before, in the forward.
         before_it = reversed(readers[: bisect_left(readers, run.start)])
-        last = [next((reader for reader in before_it if not ops[reader].has(Trait.BACKWARD)), -1)]
-        last = [reader for reader in last if reader >= 0]
+        last = next((reader for reader in before_it if not ops[reader].has(Trait.BACKWARD)), None)
         calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
-        if last:
-            inside = self._inside(ops[last[0]], wrapper.type)
-            return next((each for each in reversed(calls) if each.at <= last[0]), None) if inside else None
+        if last is not None:
+            inside = self._inside(ops[last], wrapper.type)
+            return next((each for each in reversed(calls) if each.at <= last), None) if inside else None
         before = next(iter(self._timeline.backwards.before(run.start)), None)
         return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from typing import Any
 
@@ -16,7 +17,8 @@ class EngineReports:
     """Takes the reports out of what the engines display, and shows them when the cell has ended.
 
     ipyparallel publishes what engines display from a thread of its own, which the publisher's hooks do not reach: they
-    are the thread's that registered them. So the publisher's ``publish`` is shadowed, until :meth:`close`.
+    are the thread's that registered them. So the publisher's ``publish`` is shadowed, from the first cell that finds
+    ipyparallel imported until :meth:`close`.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -24,7 +26,10 @@ class EngineReports:
         self._publish = self._publisher.publish
         self._kept: dict[int, Report] = {}
         self._problem = ""
-        if engine_id() < 0:
+
+    def before(self, _info: Any = None) -> None:
+        """A cell begins: other programs than those with engines keep their publisher as it is."""
+        if "ipyparallel" in sys.modules and engine_id() < 0:
             self._publisher.publish = self.published
 
     def close(self) -> None:
@@ -52,7 +57,7 @@ class EngineReports:
         kept, problem = dict(sorted(self._kept.items())), self._problem
         self._kept, self._problem = {}, ""
         if problem:
-            say(f"the report of an engine is not to be read: {problem}")
+            say(f"cannot read the report of an engine: {problem}")
         if not kept:
             return
         try:

@@ -146,6 +146,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.input_transformers_cleanup.insert(0, lines)
     shell.events.register("pre_run_cell", watch.before)
     shell.events.register("post_run_cell", watch.after)
+    shell.events.register("pre_run_cell", engines.before)
     shell.events.register("post_run_cell", engines.flush)
     _LOADED[id(shell)] = watch, lines, engines
     connect(watch)
@@ -163,6 +164,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     shell.input_transformers_cleanup.remove(lines)
     shell.events.unregister("pre_run_cell", watch.before)
     shell.events.unregister("post_run_cell", watch.after)
+    shell.events.unregister("pre_run_cell", engines.before)
     shell.events.unregister("post_run_cell", engines.flush)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(MAGIC, None)
