@@ -25,7 +25,7 @@ def _problem(analysis: Analysis, found: ZeroSlope) -> Problem:
         "warning",
         f"the second derivative by {join_names(names)} is zero everywhere, and a loss is computed with it: the first one "
         f"depends on {join_names(names)} through {called} alone, whose slope is constant on both sides of its bend",
-        "Use an activation that is curved where a loss needs second derivatives: nn.Tanh(), nn.SiLU() and nn.Softplus() are.",
+        "Use a smooth activation where a loss needs second derivatives, such as nn.Tanh(), nn.SiLU() or nn.Softplus().",
         analysis.places(
             *((op, "slope is constant here") for op in bends.values()),
             (found.run, "second derivative asked for here"),

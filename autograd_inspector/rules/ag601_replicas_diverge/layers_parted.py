@@ -79,7 +79,7 @@ def _problem(
         f"{parted}: the gradient that comes back from the parallel layers is only a part of the sum, and nothing adds the parts of "
         "the other ranks",
         f"Call all_reduce on the gradient of what goes into {summarize_names(tuple(dividing))}: in the backward of a Function whose forward returns its input "
-        "unchanged. Its counterpart behind the parallel layers calls all_reduce in forward, and hands the gradient on unchanged.",
+        "unchanged. Its counterpart behind the parallel layers calls all_reduce in forward, and passes the gradient through unchanged.",
         tuple(place for layer in (*(layers[name] for name in dividing[:1]), *own) for place in layer.places),
         names,
     )

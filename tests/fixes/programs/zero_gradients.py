@@ -32,7 +32,7 @@ loss = (second - 1).pow(2).mean() + net(torch.zeros(1, 1)).pow(2).mean()
 loss.backward()
 optimizer.step()
 """,
-        by("Use an activation that is curved", "nn.ReLU()", "nn.Tanh()"),
+        by("Use a smooth activation", "nn.ReLU()", "nn.Tanh()"),
         symptom="not second.any()",
     ),
     "both factors are zero": case(
