@@ -142,7 +142,8 @@ def test_the_failing_third_step_is_explained(tmp_path, way, caplog):
         entry for entry in caplog.records if entry.name == "autograd_inspector" and entry.levelno > logging.INFO
     ]
     assert line in record.getMessage()
-    assert "mask.masked_fill_" in (tmp_path / "autograd-inspector/step-000003.html").read_text(encoding="utf-8")
+    page = (tmp_path / "autograd-inspector/step-000003.html").read_text(encoding="utf-8")
+    assert "mask.masked_fill_" in page.replace("<wbr/>", "")  # Where a long line may break.
     assert "_run_epoch" not in vars(trainer)
 
 
