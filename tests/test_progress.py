@@ -26,11 +26,14 @@ class Screen(io.StringIO):
         return self.getvalue().rpartition("\r\x1b[K")[2]
 
 
-def inspected(monkeypatch, *, terminal, patience):
+def inspected(monkeypatch, *, terminal, patience, **environment):
     screen = Screen(terminal=terminal)
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     with autograd_inspector.inspect() as inspection:
         torch.ones(2, requires_grad=True).sum().backward()
     assert inspection.report.findings == ()
@@ -54,6 +57,17 @@ def test_a_quick_analysis_says_nothing(monkeypatch):
 def test_a_file_gets_no_line(monkeypatch):
     """What could not be taken away is not written: standard error goes to a log."""
     assert inspected(monkeypatch, terminal=False, patience=0.0).getvalue() == ""
+
+
+def test_a_script_that_a_cell_starts_writes_no_line(monkeypatch):
+    """`!python train.py` has a terminal, but the notebook saves every text that was ever on its line."""
+    assert inspected(monkeypatch, terminal=True, patience=0.0, JPY_PARENT_PID="1").getvalue() == ""
+
+
+def test_the_line_fits_a_narrow_terminal(monkeypatch):
+    """A text that wraps could not be erased."""
+    screen = inspected(monkeypatch, terminal=True, patience=0.0, COLUMNS="20")
+    assert {len(text) for text in screen.getvalue().split("\r\x1b[K") if text} == {19}
 
 
 def test_a_notebook_has_one_output_that_is_empty_in_the_end(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -52,7 +54,8 @@ class _Terminal:
     """Standard error, where it is a terminal."""
 
     def show(self, text: str) -> None:
-        sys.stderr.write(_ERASE + text)
+        # A line that wraps cannot be erased: only its last row would be.
+        sys.stderr.write(_ERASE + text[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
 
     def close(self) -> None:
@@ -84,5 +87,8 @@ def _line() -> Line | None:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None and getattr(shell, "kernel", None) is not None:
         return _Notebook()
+    # "!python train.py" in a cell has a terminal too, each of whose lines the notebook keeps.
+    if "JPY_PARENT_PID" in os.environ:
+        return None
     terminal = getattr(sys.stderr, "isatty", None)
     return _Terminal() if terminal is not None and terminal() else None

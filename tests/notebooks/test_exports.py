@@ -106,7 +106,7 @@ def test_a_viewer_that_keeps_structure_alone_tells_the_same(stateless):
     )
     assert set(re.findall(r"<(\w+)", bare)) <= {
         "div", "section", "p", "strong", "span", "pre", "code", "mark", "details", "summary", "ul", "li", "br",
-        "del", "ins",
+        "del", "ins", "wbr",
     }  # fmt: skip
     assert_answers(said(bare))
     assert "<pre><strong>h += 1.0</strong></pre>" in bare

@@ -32,7 +32,8 @@ loss = (second - 1).pow(2).mean() + net(torch.zeros(1, 1)).pow(2).mean()
 loss.backward()
 optimizer.step()
 """,
-        by("Use a smooth activation", "nn.ReLU()", "nn.Tanh()"),
+        by("nn.Tanh(), nn.SiLU()", "nn.ReLU()", "nn.Tanh()"),
+        by("nn.Softplus()", "nn.ReLU()", "nn.Softplus()"),
         symptom="not second.any()",
     ),
     "both factors are zero": case(
