@@ -87,7 +87,10 @@ def _beneath(read: Callable[[Any], bool], *, stop: bool) -> Callable[[Any], bool
     def of(tensor: Any) -> bool:
         value = read(tensor)
         while value is not stop and is_functorch_wrapped(tensor):
-            tensor = unwrapped_once(tensor)
+            beneath = unwrapped_once(tensor)
+            if beneath is tensor:  # This torch does not tell what a wrapper stands for.
+                return value
+            tensor = beneath
             value = read(tensor)
         return value
 

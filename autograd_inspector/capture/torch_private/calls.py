@@ -61,8 +61,9 @@ unwrapped_once = private(
     "torch._C:_functorch.get_unwrapped",
     "whether what a transform of torch.func works on has a history beneath",
     instead=lambda tensor: tensor,
+    without="values inside torch.vmap and torch.func are taken for constants of the program outside",
 )
-"""What a functorch wrapper stands for."""
+"""What a functorch wrapper stands for; the wrapper itself where torch does not tell."""
 
 _BORDERS = "values are not followed through torch.vmap and torch.func"
 
