@@ -19,13 +19,13 @@ class Terminal:
     _read: int
 
     def text(self) -> str:
-        """All that was written, line ends as in a file."""
+        """All that was left on it, line ends as in a file; a line that the program erased and wrote again once."""
         os.close(self.stream)
         said = b""
         with suppress(OSError):  # The other end is closed.
             while piece := os.read(self._read, 10_000):
                 said += piece
-        return said.decode().replace("\r", "")
+        return re.sub(r"[^\n]*\r\x1b\[K", "", said.decode()).replace("\r", "")
 
 
 @contextmanager

@@ -6,24 +6,23 @@ loop's body: these are the instants at which Ctrl-C, an alarm or a timeout can s
 
 from __future__ import annotations
 
-import _thread
 import dis
 import gc
 import signal
 import sys
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import autograd_inspector
+from tests.undisturbed.opcodes import Opcodes
 
 PACKAGE = str(Path(autograd_inspector.__file__).parent)
-_LOOKS = {"CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD", "BEFORE_WITH", "WITH_EXCEPT_START", "FOR_ITER"}
+_LOOKS = {
+    *("CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD", "BEFORE_WITH", "WITH_EXCEPT_START", "FOR_ITER"),
+}
 """Instructions that look for signals, or that call a function which does."""
-_PENDING: defaultdict[int, Any] = defaultdict(_thread.interrupt_main)
-"""Looking a missing key up makes SIGINT pending, in an instruction that does not look for signals itself."""
 
 
 class Interrupted(BaseException):
@@ -50,35 +49,29 @@ def ours(code: CodeType) -> bool:
 def instants_of(program: Callable[[], object], where: Callable[[CodeType], bool] = ours) -> list[Instant]:
     """The instants of one run at which an interrupt strikes there: the first and the last of each place."""
     seen: dict[tuple[CodeType, int], int] = {}
-    before: tuple[CodeType, int] | None = None
-
-    def local(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal before
-        code = frame.f_code
-        if event == "opcode":
-            before = (code, frame.f_lasti)
-            if where(code):
-                seen[before] = seen.get(before, 0) + 1
-            else:
-                outside[before] = outside.get(before, 0) + 1
-        return local
-
     outside: dict[tuple[CodeType, int], int] = {}
     entered: dict[tuple[CodeType, int], int] = {}
+    before: tuple[CodeType, int] | None = None
 
-    def called(frame: FrameType, event: str, _: object) -> Any:
-        if where(frame.f_code) and before is not None and not where(before[0]):
+    def told(code: CodeType, offset: int) -> bool:
+        nonlocal before
+        before = (code, offset)
+        counts = seen if where(code) else outside
+        counts[before] = counts.get(before, 0) + 1
+        return False
+
+    def began(code: CodeType, _offset: int) -> bool:
+        if where(code) and before is not None and not where(before[0]):
             entered[before] = outside[before]
-        frame.f_trace_opcodes = True
-        return local
+        return False
 
-    tracing, collecting = sys.gettrace(), gc.isenabled()
+    collecting = gc.isenabled()
     gc.disable()  # Whoever is told of a collection is at no place that the next run comes by.
-    sys.settrace(called)
     try:
-        program()
+        with Opcodes(told, began) as opcodes:
+            opcodes.watch()
+            program()
     finally:
-        sys.settrace(tracing)
         if collecting:
             gc.enable()
     places = [place for place in seen if _looks(*place)]
@@ -109,45 +102,33 @@ class Interrupts:
     def __init__(self, *instants: Instant) -> None:
         self._left = list(instants)
         self._count = 0
+        self._opcodes = Opcodes(self._told)
         self.struck: list[Interrupted] = []
         self.where: list[str] = []
 
     def __enter__(self) -> Self:
         self._handler = signal.signal(signal.SIGINT, self._raise)
+        self._opcodes.__enter__()
         self._arm(sys._getframe(1))
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
+        self._opcodes.__exit__()
         signal.signal(signal.SIGINT, self._handler)
 
     def _arm(self, frame: FrameType | None) -> None:
-        if not self._left:
-            return
-        self._count = 0
-        while frame is not None:  # Those that run already.
-            if frame.f_code is self._left[0].code:
-                frame.f_trace, frame.f_trace_opcodes = self._local, True
-            frame = frame.f_back
-        sys.settrace(self._called)
+        if self._left:
+            self._count = 0
+            self._opcodes.watch(self._left[0].code, frame)
 
-    def _called(self, frame: FrameType, event: str, _: object) -> Any:
-        if self._left and frame.f_code is self._left[0].code:
-            frame.f_trace_opcodes = True
-            return self._local
-        return None
-
-    def _local(self, frame: FrameType, event: str, _: object) -> Any:
-        here = self._left and (frame.f_code, frame.f_lasti) == self._left[0][:2]
-        if event != "opcode" or not here:
-            return self._local
+    def _told(self, code: CodeType, offset: int) -> bool:
+        if (code, offset) != self._left[0][:2]:
+            return False
         self._count += 1
         if self._count < self._left[0].nth:
-            return self._local
+            return False
         del self._left[0]
-        frame.f_trace = None
-        sys.settrace(None)
-        return _PENDING[len(_PENDING)]
+        return True
 
     def _raise(self, _number: int, frame: FrameType | None) -> None:
         error = Interrupted()

@@ -199,7 +199,7 @@ def test_an_interrupt_that_the_block_catches(program):
         assert report.to_text()
         assert autograd_inspector.Report.from_json(report.to_json()).capture == capture
         assert state_of_torch() == before, instant
-    assert len(struck) > 0.9 * CAUGHT  # What is read once and kept is read by the first block alone.
+    assert len(struck) > 0.8 * CAUGHT  # What is read once and kept is read by the first block alone.
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -129,15 +129,22 @@ print(low, len(capture.ops) + len(capture.events) > 0, OUT_OF_STACK in capture.n
 """
 
 
-@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-def test_as_deep_as_without_us(program):
+_ENDS_IN_C = {"the forward of a custom Function"} if sys.version_info[:2] == (3, 12) else set()
+"""CPython 3.12 limits calls between C and Python by a number of its own, which no program can raise.
+
+What is read of a call at the very end of that stack is not recorded, and the report says so.
+"""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_deep_as_without_us(name):
     """The deepest run that Python's limit allows is allowed inside a block, too, and is recorded to the end."""
-    source = COMMON + program + DEEPEST
+    source = COMMON + PROGRAMS[name] + DEEPEST
     done = subprocess.run([*python(INSPECTOR), "-c", source], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     depth, *found = done.stdout.split(maxsplit=3)
     assert int(depth) > 20
-    assert found == ["True", "False", "goes on\n"]
+    assert found == ["True", str(name in _ENDS_IN_C), "goes on\n"]
 
 
 def endless(x):

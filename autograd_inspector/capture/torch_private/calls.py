@@ -68,8 +68,8 @@ unwrapped_once = private(
 _BORDERS = "values are not followed through torch.vmap and torch.func"
 
 
-def _border(name: str, use: str) -> Place:
-    return Place(f"torch._functorch.predispatch:{name}", use, without=_BORDERS, late=True)
+def _border(name: str, use: str, *, module: str = "predispatch") -> Place:
+    return Place(f"torch._functorch.{module}:{name}", use, without=_BORDERS, late=True)
 
 
 TRANSFORM_BORDERS = {
@@ -77,7 +77,10 @@ TRANSFORM_BORDERS = {
         _border("_add_batch_dim", "what vmap works on in the place of its arguments"),
         _border("_remove_batch_dim", "what vmap returns"),
     ),
-    "torch.func": (_border("_unwrap_for_grad", "what torch.func.grad and similar transforms return"),),
+    # Where it is called: before torch 2.13 it is a function in C.
+    "torch.func": (
+        _border("_unwrap_for_grad", "what torch.func.grad and similar transforms return", module="eager_transforms"),
+    ),
 }
 """By which transform -> where tensors are wrapped for it, and unwrapped."""
 
