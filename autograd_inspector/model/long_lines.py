@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os.path import commonprefix
+from itertools import takewhile
 
 LONGEST = 200
 """Characters of a line of code."""
@@ -25,12 +25,17 @@ def cut_changes(lines: Sequence[str], longest: int = LONGEST) -> tuple[str, ...]
     cut = list(lines)
     for removed, added in _replaced(lines):
         one, other = lines[removed][1:], lines[added][1:]
-        before = len(commonprefix((one, other)))
-        behind = min(len(commonprefix((one[::-1], other[::-1]))), len(one) - before, len(other) - before)
+        before = _alike(one, other)
+        behind = min(_alike(one[::-1], other[::-1]), len(one) - before, len(other) - before)
         for number, line in ((removed, one), (added, other)):
             if len(line) > longest:
                 cut[number] = lines[number][0] + _window(line, before, len(line) - behind, longest)
     return tuple(line if len(line) <= longest + 1 else line[:1] + _window(line[1:], 0, 0, longest) for line in cut)
+
+
+def _alike(one: str, other: str) -> int:
+    """With how many characters both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _replaced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -83,6 +83,13 @@ class Window(Generic[T]):
         del self.recent[: start - self.start]
         self._older, self.start = older, start
 
+    def copied(self) -> Window[T]:
+        """Another one with the same entries, which is then appended to by itself."""
+        other: Window[T] = Window()
+        other.start, other._older = self.start, dict(self._older)
+        other.recent += self.recent
+        return other
+
     def settle(self, entries: list[T]) -> None:
         """Begin anew with these entries, numbered from 0."""
         self._older, self.start = {}, 0

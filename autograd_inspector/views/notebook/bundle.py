@@ -21,7 +21,7 @@ MANY = 10_000
 
 
 def bundle_of(report: ReportData, live: Callable[[], dict[str, Any]] = dict) -> dict[str, Any]:
-    """By media type: ``text/plain`` says all that there is room for, ``text/html`` the findings and, where `dot` is installed, the picture.
+    """By media type: ``text/plain`` has all that there is room for, ``text/html`` the findings and the picture.
 
     The capture itself is what the JupyterLab extension draws the interactive view from when the notebook is opened
     again. Nothing in it depends on the run: the same program leaves the same bundle.
