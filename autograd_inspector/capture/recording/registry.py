@@ -271,8 +271,9 @@ class Registry:
         """Another one that knows the same, to be numbered anew and read. It is not for meeting tensors."""
         other = copy(self)
         other.entries, other.facts = self.entries.copied(), self.facts.copied()
+        entries: Any = other.entries  # What is known of one is read in the same way.
         for number, entry in self.entries.items():
-            other.entries[number] = Known(entry)  # type: ignore[assignment] - it is read in the same way
+            entries[number] = Known(entry)
         other.by_address, other.storages, other.met = {}, dict(self.storages), None
         return other
 
