@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from operator import mul
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -127,6 +128,15 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     def op_of(self, node: Node) -> Op | None:
         """The op that made a node; None where that is not known."""
         return self.ops[node.op] if node.op >= 0 else None
+
+    @cached_property
+    def observed_ops(self) -> int:
+        """How many torch calls were observed, those of folded steps with them."""
+        if not self.history.folded:
+            return len(self.ops)
+        in_steps = sum(map(mul, self.history.ops.values, self.history.ops.times))
+        last = len(self.ops) if self.history.unfinished else max((step.op for step in self.steps), default=-1) + 1
+        return in_steps + len(self.ops) - last
 
     @cached_property
     def completed_runs(self) -> tuple[Backward, ...]:

@@ -127,7 +127,7 @@ def _calls(capture: Capture, flow: Flow, joined: Joined, roots: set[int]) -> Ite
             for group, result in zip(groups, results, strict=True)
         ],
         [number in roots for number in numbers],
-        [each[0].failed if len(each) == 1 else any([node.failed for node in each]) for each in made],
+        [each[0].failed if len(each) == 1 else any(node.failed for node in each) for each in made],
         [bool(op.traits & _BACKWARD) for op in ops],
         ["" if EARLY_STOP in op.error else op.error for op in ops],
     )
