@@ -80,8 +80,10 @@ class Interim:
         recording = self._recording
         last = max((run.start for _, run in recording.backwards.items(self._backwards)), default=self._started)
         for fault in () if recording.values is None else recording.values.faults:
-            if self._started <= fault.op < last:
-                yield "value", recording.ops[fault.op][OP_SITE]
+            at = fault.op if fault.op >= 0 else fault.met_by
+            made = recording.ops.get(at) if self._started <= at < last else None
+            if made is not None:
+                yield "value", made[OP_SITE]
         self._started = last
 
     def _frozen(self) -> Capture:

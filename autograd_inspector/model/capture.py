@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from operator import mul
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -134,7 +133,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         """How many torch calls were observed, those of folded steps with them."""
         if not self.history.folded:
             return len(self.ops)
-        in_steps = sum(map(mul, self.history.ops.values, self.history.ops.times))
+        steps = self.history.ops
+        in_steps = sum(calls * times for calls, times in zip(steps.values, steps.times, strict=True))
         last = len(self.ops) if self.history.unfinished else max((step.op for step in self.steps), default=-1) + 1
         return in_steps + len(self.ops) - last
 
