@@ -124,11 +124,12 @@ class RanksReport(RanksData, frozen=True, dict=True):
             return chosen({"text/plain": self.to_text(width=shown.width, color=shown.color)}, include, exclude)
         from autograd_inspector.views.html.ranks import ranks_output
         from autograd_inspector.views.notebook.saved import CAPTURE, saved
+        from autograd_inspector.views.text.kept import kept_text
 
         first = most_telling(self._of_ranks)
         bundle = {
             **view_of(first),
-            "text/plain": self.to_text(),
+            "text/plain": kept_text(self.to_text),
             "text/html": ranks_output(self.placement, self.findings, self.notes, self.lanes),
             CAPTURE: saved(first),
         }

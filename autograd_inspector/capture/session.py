@@ -109,7 +109,7 @@ class Session:
         if values:
             layers = Layers(self.recording)
             self.modules.entered, self.modules.came = layers.entered, layers.came
-        self._interim = Interim(self.recording, self.modules) if followed else None
+        self._interim = Interim(self.recording, self.modules, self._past) if followed else None
         if self._interim is not None:
             self.recording.at_rest = self._interim.look
         if self.recording.vitals is not None:
@@ -239,6 +239,9 @@ class Session:
             ran = any(run.start > last and run.api != "alive" for run in recording.backwards)
             recording.vitals.finish(living_parameters(recording.registry), ran=ran, saved=history.saved_bytes)
         return replace(freeze(recording, self.modules, history, seconds=seconds, error=text), stopped=self._why_stopped)
+
+    def _past(self) -> History:
+        return History() if self.folding is None else self.folding.so_far()
 
     @property
     def _why_stopped(self) -> str:

@@ -129,6 +129,16 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return self.ops[node.op] if node.op >= 0 else None
 
     @cached_property
+    def observed_ops(self) -> int:
+        """How many torch calls were observed, those of folded steps with them."""
+        if not self.history.folded:
+            return len(self.ops)
+        steps = self.history.ops
+        in_steps = sum(calls * times for calls, times in zip(steps.values, steps.times, strict=True))
+        last = len(self.ops) if self.history.unfinished else max((step.op for step in self.steps), default=-1) + 1
+        return in_steps + len(self.ops) - last
+
+    @cached_property
     def completed_runs(self) -> tuple[Backward, ...]:
         """The backward() calls that came to their end."""
         return tuple(run for run in self.backwards if run.completed)

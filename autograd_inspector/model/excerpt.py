@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from autograd_inspector.model.location import CALLER, Location
+from autograd_inspector.model.long_lines import cut_around
 
 _AROUND_CULPRIT = 2
 _AROUND = 1
 _MOST_LINES = 40
 """Of one excerpt; those that say what happened come first."""
-_LONGEST = 200
 
 
 class CodeLine(Struct, frozen=True, omit_defaults=True):
@@ -71,7 +71,7 @@ def _lines(text: Mapping[int, str], here: list[Location], culprit: Location) -> 
         at = marked.get(number, [])
         yield CodeLine(
             number,
-            _storable(texts[number][indent:][:_LONGEST]),
+            _storable(cut_around(texts[number][indent:], at[0].expression if len(at) == 1 else "")),
             role=", ".join(dict.fromkeys(location.role or "here" for location in at)),
             expression=_storable(at[0].expression) if len(at) == 1 else "",
             culprit=culprit in at,

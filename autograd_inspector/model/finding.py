@@ -10,6 +10,7 @@ from msgspec import Struct
 from autograd_inspector.model.edit import Applicability, Edit, Verdict
 from autograd_inspector.model.excerpt import Excerpt, excerpts_of
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.long_lines import cut_changes
 from autograd_inspector.model.remedy import Remedies
 
 Severity = Literal["error", "warning", "info"]
@@ -74,7 +75,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The patch's lines without its headers, each with its sign, less their common indentation."""
+        """The patch's lines without its headers, each with its sign, less their common indentation; none too long."""
         lines: list[str] = []
         for line in self.patch.split("\n"):
             if line.startswith("@@"):
@@ -84,7 +85,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
         while lines and not lines[-1][1:].strip() and lines[-1][:1] in {"", " "}:
             lines.pop()
         indent = min((len(line[1:]) - len(line[1:].lstrip()) for line in lines if line[1:].strip()), default=0)
-        return tuple(line[:1] + line[1 + indent :] for line in lines)
+        return cut_changes([line[:1] + line[1 + indent :] for line in lines])
 
     @classmethod
     def of(cls, rule: str, name: str, problem: Problem, edits: tuple[Edit, ...] = ()) -> Finding:

@@ -70,25 +70,28 @@ class Totals:
     @cached_property
     def by_module(self) -> dict[str, Total]:
         """By module subtree, at every depth."""
-        return self._modules(depth=None)
+        modules: dict[str, list[ParameterRow]] = {}
+        for row in self._rows:
+            for module in dict.fromkeys(parent for name in row.names for parent in _parents(name)):
+                modules.setdefault(module, []).append(row)
+        return _parts(modules)
 
     @cached_property
     def by_child(self) -> dict[str, Total]:
-        """By the outermost modules alone."""
-        return self._modules(depth=1)
+        """By the outermost modules alone, called as everywhere: ``net.0`` of a model ``net``."""
+        modules: dict[str, list[ParameterRow]] = {}
+        for row in self._rows:
+            model = row.name.removesuffix(row.names[0]) if row.names else ""
+            model = "" if model == row.name else model
+            for child in dict.fromkeys(parent for name in row.names for parent in islice(_parents(name), 1)):
+                modules.setdefault(model + child, []).append(row)
+        return _parts(modules)
 
     def _by(self, what: Literal["device", "dtype"]) -> dict[str, Total]:
         parts: dict[str, list[Entry]] = {}
         for entry in _tensors(self._rows):
             parts.setdefault(getattr(entry[2], what), []).append(entry)
         return {key: _total(members, whole=True) for key, members in parts.items()}
-
-    def _modules(self, depth: int | None) -> dict[str, Total]:
-        modules: dict[str, list[ParameterRow]] = {}
-        for row in self._rows:
-            for module in dict.fromkeys(parent for name in row.names for parent in islice(_parents(name), depth)):
-                modules.setdefault(module, []).append(row)
-        return _parts(modules)
 
 
 def _parts(rows: dict[str, list[ParameterRow]]) -> dict[str, Total]:

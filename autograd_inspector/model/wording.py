@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Sized
 from itertools import takewhile
 
-_PIECE = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+|\.")
-"""A part of a name: ``net``, ``.0``, or what stands in brackets, whatever it is: ``['0.weight']``."""
+_PIECE = re.compile(r"\.\[[^.]*|\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+|\.")
+"""A part of a name: ``net``, ``.0``, or what stands in brackets, whatever it is: ``['0.weight']``.
+
+A module may have a name that begins with a bracket: behind a dot it is one.
+"""
 
 
 def agree(subject: int | Sized, one: str, several: str) -> str:

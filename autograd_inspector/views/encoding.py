@@ -130,7 +130,7 @@ class _Encoder:
             cell=legible(main_cell(self.capture)),
             headline=headline(self.report),
             unjudged=unjudged(self.report),
-            ops=len(self.capture.ops),
+            ops=self.capture.observed_ops,
             autograd_nodes=sum(len(node.grad_fns) for node in self.graph.nodes),
             saved_bytes=self.graph.saved_bytes,
             seconds=self.capture.seconds,

@@ -37,7 +37,7 @@ def unjudged(report: ReportData) -> str:
 
 def _seen(report: ReportData) -> str:
     """What there was to look at; where nothing was run, what existed."""
-    ops, rows, capture = len(report.capture.ops), len(report.placement.rows), report.capture
+    ops, rows, capture = report.capture.observed_ops, len(report.placement.rows), report.capture
     if capture.checkpoint is not None and not ops:
         return "checkpoint looked at"
     if ops or not (rows or capture.backwards):

@@ -111,6 +111,59 @@ def test_nan_is_certain_where_values_are_read(net, opt):
     assert told(seen) <= told(followed.report.findings)
 
 
+def test_what_happens_after_older_steps_were_folded(net, opt):
+    """A long run is followed to its end: line and names are those of the report, which stays what it is."""
+    with Followed() as followed:
+        for number in range(60):
+            step(net, opt)
+            if number == 50:
+                assert followed.session.recording.ops.folded
+                hidden = torch.sigmoid(net(torch.ones(2, 3)))
+                hidden.add_(1.0)
+                with contextlib.suppress(RuntimeError):
+                    hidden.sum().backward()
+                assert followed.certain == ()
+            if number == 51:
+                [finding] = followed.certain
+        assert followed.certain == (finding,)
+    assert finding.rule == "AG201"
+    assert "hidden.add_(1.0)" in finding.locations[0].source
+    assert followed.report.capture.history.folded > 50
+    assert len(followed.report.capture.history) == 60
+
+
+def test_a_read_in_vain_after_older_steps_were_folded(net, opt):
+    """The names of parameters and modules are found by their new numbers."""
+    with Followed() as followed:
+        for number in range(40):
+            opt.zero_grad()
+            hidden = net(torch.ones(2, 3))
+            hidden.sum().backward()
+            if number == 30:
+                _ = hidden.grad
+            opt.step()
+            if number == 31:
+                seen = followed.certain
+    assert [finding.rule for finding in seen] == ["AG302"]
+    assert any(place.source == "_ = hidden.grad" for place in seen[0].locations)
+    assert "hidden" in seen[0].message
+
+
+def test_nan_after_older_steps_were_folded(net, opt):
+    """The op that made the NaN is named though the faults of earlier steps are gone."""
+    with Followed(values=True) as followed:
+        for number in range(40):
+            opt.zero_grad()
+            out = net(torch.ones(2, 3)).sum()
+            loss = (out * 0 - 1).log() if number >= 30 else out
+            loss.backward()
+            if number < 30:
+                opt.step()
+        seen = followed.certain
+    assert [finding.rule for finding in seen] == ["AG304"]
+    assert "log()" in seen[0].locations[0].source
+
+
 def test_a_healthy_program_is_never_frozen_early(net, opt, monkeypatch):
     """Nothing happened that is certain: no interim capture is made, however long it runs."""
     monkeypatch.setattr(interim, "freeze", None)
@@ -152,16 +205,18 @@ def test_so_many_interim_captures_and_no_more(net, opt, monkeypatch):
     assert len(made) == interim.MOST
 
 
-def test_the_report_is_the_same_with_and_without():
-    """Freezing early leaves no trace in what is frozen at the end."""
+@pytest.mark.parametrize(("steps", "first"), [(3, 0), (60, 30)])
+def test_the_report_is_the_same_with_and_without(steps, first):
+    """Freezing early, also when older steps are folded, leaves no trace in what is frozen at the end."""
 
     def program():
         net = nn.Linear(3, 1)
-        opt = torch.optim.SGD(net.parameters(), lr=0.1)
-        for _ in range(3):
+        opt = torch.optim.AdamW(net.parameters(), lr=0.1)
+        for number in range(steps):
             hidden = net(torch.ones(2, 3))
             hidden.sum().backward()
-            _ = hidden.grad
+            if number >= first:
+                _ = hidden.grad
             opt.step()
 
     reports = []

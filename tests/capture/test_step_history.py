@@ -212,3 +212,23 @@ def test_one_line_a_step_as_a_data_frame():
     assert isinstance(frame, pandas.DataFrame)
     assert frame.to_dict("records") == history.records()
     assert frame.loc[frame["graph"] > 0, "step"].tolist() == [41]
+
+
+def test_ops_of_folded_steps_count():
+    """A loop of sixty steps has sixty times the calls of one, whatever of them is kept."""
+
+    def observed(steps: int) -> int:
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        with autograd_inspector.inspect() as inspection:
+            for _ in range(steps):
+                opt.zero_grad()
+                net(torch.ones(2, 3)).sum().backward()
+                opt.step()
+            torch.ones(1)
+        report = inspection.report
+        assert f"{report.capture.observed_ops:,} ops observed" in repr(report)
+        return report.capture.observed_ops
+
+    one, two = observed(1), observed(2)
+    assert observed(60) == one + 59 * (two - one)

@@ -59,3 +59,9 @@ def layers(*modules):
 def test_many_names_are_summarized(names, said):
     """By the layer that has them all, by the layers of one model, or by the models."""
     assert summarize_names(names) == said
+
+
+def test_a_module_whose_name_begins_with_a_bracket():
+    """It is a part of the path like any other."""
+    names = [f"net.{module}.{kind}" for module in ("a", "[b](c)", "d") for kind in ("weight", "bias")]
+    assert "net.[b](c).* (2 parameters)" in summarize_names(names)

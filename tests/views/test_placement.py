@@ -73,6 +73,16 @@ def test_sums_say_what_takes_the_memory():
     assert "by module: " in text
 
 
+def test_sums_call_modules_as_everything_does():
+    """By the model and the place there, not by a bare number."""
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    text = inspect_optimizer(torch.optim.SGD(net.parameters()), net).to_text()
+    assert "by module: net.0 24 B, net.1 12 B" in text
+    with autograd_inspector.inspect() as inspection:
+        net(torch.ones(2)).sum().backward()
+    assert "by module: net.0 48 B, net.1 24 B" in inspection.report.to_text()
+
+
 def test_orphans_stand_out_in_the_table():
     """A parameter that only the optimizer still holds is called an orphan where the optimizer is named."""
     assert "Adam, orphan" in trained().to_text()

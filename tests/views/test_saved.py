@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import msgspec
 import nbformat
 import pytest
@@ -13,6 +15,7 @@ from autograd_inspector.views.notebook import saved as notebook_file
 from autograd_inspector.views.notebook.bundle import HTML, bundle_of, chosen
 from autograd_inspector.views.notebook.condensed import condensed
 from autograd_inspector.views.notebook.saved import CAPTURE, LARGEST, opened, saved
+from autograd_inspector.views.text.kept import LONGEST
 
 
 def train(blocks: int, *, name: str = "block", forget: bool = False):
@@ -196,3 +199,23 @@ def test_only_what_ipython_asks_for():
     assert set(chosen(bundle, {"text/plain"}, None)) == {"text/plain"}
     assert set(chosen(bundle, None, {"text/plain"})) == {CAPTURE}
     assert set(chosen(bundle, None, None)) == set(bundle)
+
+
+def test_a_long_text_is_limited():
+    """Of many findings the first are kept in full, of the others a line each; the report itself says all."""
+    report = train(60, forget=True)
+    (finding,) = report.findings[:1]
+    many = msgspec.structs.replace(report, findings=(finding,) * 60)
+    kept = bundle_of(many)["text/plain"]
+    assert len(many.to_text()) > LONGEST >= len(kept)
+    titles = [line for line in kept.splitlines() if line.startswith("error AG201 saved-tensor-modified")]
+    assert titles[0] == "error AG201 saved-tensor-modified"
+    assert re.search(r"test_saved\.py:\d+  x\.add_\(1\)$", titles[-1])
+    assert len(titles) + int(re.search(r"… (\d+) findings? more, and more on these: report", kept)[1]) == 60
+    assert "placement: where parameters" in kept
+
+
+def test_a_short_text_is_kept_whole():
+    """What most programs leave."""
+    report = train(2)
+    assert bundle_of(report)["text/plain"] == report.to_text()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, repeat
 
 from msgspec.structs import replace
 
@@ -61,27 +63,20 @@ def _id_of(node: Node, flow: Flow, alone: dict[Key, int]) -> int:
 def _nodes(
     capture: Capture, flow: Flow, joined: Joined, alone: dict[Key, int], roots: set[int]
 ) -> tuple[GraphNode, ...]:
-    several = len(capture.models) > 1
-    paths = [
-        f"{capture.models[c.root]}.{unwrapped(c.path)}".rstrip(".") if several and c.root >= 0 else unwrapped(c.path)
-        for c in capture.calls
-    ]
     gradients = _gradients(capture)
     hooked, leaves = _hooks(capture)
     unclaimed = {number: key for key, number in alone.items()}
+    calls = _calls(capture, flow, joined, roots)
     nodes = []
     for number, source in enumerate(flow.nodes):
-        root = number in roots
-        if number in unclaimed:
-            nodes.append(_engine_node(number, joined.alone[unclaimed[number]], root=root))
-        elif source < 0:
-            leaf = _leaf(number, -1 - source, capture, flow, gradients, root=root)
-            nodes.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
+        if source >= 0:
+            call = next(calls)
+            nodes.append(replace(call, hooks=call.hooks + hooked[source]) if source in hooked else call)
+        elif number in unclaimed:
+            nodes.append(_engine_node(number, joined.alone[unclaimed[number]], root=number in roots))
         else:
-            op = capture.ops[source]
-            path = paths[op.call] if op.call >= 0 else ""
-            call = _call(number, op, path, flow, joined.made.get(source), root=root)
-            nodes.append(replace(call, hooks=call.hooks + hooked[source]) if hooked[source] else call)
+            leaf = _leaf(number, -1 - source, capture, flow, gradients, root=number in roots)
+            nodes.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
     return tuple(nodes)
 
 
@@ -105,31 +100,51 @@ def _hooks(capture: Capture) -> tuple[Counter[int], Counter[int]]:
     return by_op, by_leaf
 
 
-def _call(number: int, op: Op, path: str, flow: Flow, group: dict[Key, Node] | None, *, root: bool) -> GraphNode:
-    kind: NodeKind = "op"
-    if op.traits & (_STEP | _FUNCTION):
-        kind = "step" if op.traits & _STEP else "function"
-    result = op.outputs[0] if op.outputs else -1
-    made = tuple(group.values()) if group else ()
-    return GraphNode(
-        number,
-        kind,
-        op.name.removesuffix(".apply"),
-        path,
-        op.index,
-        result,
-        op.call,
-        op.site,
-        tuple([node.name for node in made]) if made else (),
-        tuple([saved for node in made for saved in node.saved]) if made else (),
-        sum([node.hooks for node in made]) if made else 0,
-        flow.folded.get(number, 0),
-        group is not None or (result >= 0 and bool(flow.tracked[result])),
-        root,
-        any(node.failed for node in made) if made else False,
-        bool(op.traits & _BACKWARD),
-        "" if EARLY_STOP in op.error else op.error,
+def _calls(capture: Capture, flow: Flow, joined: Joined, roots: set[int]) -> Iterator[GraphNode]:
+    """The nodes of ops in their order, made column by column: in half the time of one after the other."""
+    numbers = [number for number, source in enumerate(flow.nodes) if source >= 0]
+    ops = [capture.ops[source] for source in flow.nodes if source >= 0]
+    made_of_op, tracked, folded = joined.made, flow.tracked, flow.folded
+    groups = [made_of_op.get(op.index) for op in ops]
+    made = [tuple(group.values()) if group else () for group in groups]
+    results = [op.outputs[0] if op.outputs else -1 for op in ops]
+    return map(
+        GraphNode,
+        numbers,
+        [_kind(op.traits) if op.traits & (_STEP | _FUNCTION) else "op" for op in ops],
+        [op.name.removesuffix(".apply") for op in ops],
+        _paths(capture, ops),
+        [op.index for op in ops],
+        results,
+        [op.call for op in ops],
+        [op.site for op in ops],
+        [(each[0].name,) if len(each) == 1 else tuple([node.name for node in each]) for each in made],
+        [each[0].saved if len(each) == 1 else tuple(chain(*[node.saved for node in each])) for each in made],
+        [each[0].hooks if len(each) == 1 else sum([node.hooks for node in each]) for each in made],
+        [folded.get(number, 0) for number in numbers] if folded else repeat(0),
+        [
+            group is not None or (result >= 0 and bool(tracked[result]))
+            for group, result in zip(groups, results, strict=True)
+        ],
+        [number in roots for number in numbers],
+        [each[0].failed if len(each) == 1 else any(node.failed for node in each) for each in made],
+        [bool(op.traits & _BACKWARD) for op in ops],
+        ["" if EARLY_STOP in op.error else op.error for op in ops],
     )
+
+
+def _kind(traits: int) -> NodeKind:
+    return "step" if traits & _STEP else "function"
+
+
+def _paths(capture: Capture, ops: list[Op]) -> list[str]:
+    """The module that each ran in; where there are several models, with the name of its own."""
+    several = len(capture.models) > 1
+    paths = [
+        f"{capture.models[c.root]}.{unwrapped(c.path)}".rstrip(".") if several and c.root >= 0 else unwrapped(c.path)
+        for c in capture.calls
+    ]
+    return [paths[op.call] if op.call >= 0 else "" for op in ops]
 
 
 def _engine_node(number: int, node: Node, *, root: bool) -> GraphNode:

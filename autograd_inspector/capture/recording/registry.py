@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from copy import copy
 from typing import Any
 
 import torch
@@ -57,6 +58,21 @@ class Entry(weakref.ref[Tensor]):
     # A weak reference compares what it refers to: tensors, which would compute.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+
+class Known:
+    """An entry as it stood, with a number of its own."""
+
+    __slots__ = ("entry", "requires_grad", "storage", "tensor", "untracked")
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.tensor, self.storage = entry.tensor, entry.storage
+        self.requires_grad, self.untracked = entry.requires_grad, entry.untracked
+
+    def __call__(self) -> Tensor | None:
+        """The tensor, as long as the program has it."""
+        return self.entry()
 
 
 class Registry:
@@ -250,6 +266,16 @@ class Registry:
         for address in [address for address in self.storages if storage_expired(address)]:
             del self.storages[address]  # Before: an interrupt must not have it freed twice.
             free_weak_ref(address)
+
+    def copied(self) -> Registry:
+        """Another one that knows the same, to be numbered anew and read. It is not for meeting tensors."""
+        other = copy(self)
+        other.entries, other.facts = self.entries.copied(), self.facts.copied()
+        entries: Any = other.entries  # What is known of one is read in the same way.
+        for number, entry in self.entries.items():
+            entries[number] = Known(entry)
+        other.by_address, other.storages, other.met = {}, dict(self.storages), None
+        return other
 
     def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
         """Number the tensors that are left anew, given old -> new of tensors, of ops, and of what lies between ops."""

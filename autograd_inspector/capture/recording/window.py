@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -16,13 +16,13 @@ class Window(Generic[T]):
     still refer to are in it.
     """
 
-    def __init__(self) -> None:
-        self.start = 0
+    def __init__(self, recent: Iterable[T] = (), older: Mapping[int, T] | None = None, start: int = 0) -> None:
+        self.start = start
         """Whatever lies before it may be folded away."""
-        self.recent: list[T] = []
+        self.recent: list[T] = [*recent]
         """From ``start`` on. What is added to several windows at once is added here by ``+=``: between two calls of
         ``append`` an interrupt could strike."""
-        self._older: dict[int, T] = {}
+        self._older: dict[int, T] = dict(older or {})
         self.append: Callable[[T], None] = self.recent.append
         """The list's own method: this is the hot path."""
 
@@ -82,6 +82,10 @@ class Window(Generic[T]):
         start = max(cut, self.start)
         del self.recent[: start - self.start]
         self._older, self.start = older, start
+
+    def copied(self) -> Window[T]:
+        """Another one with the same entries, which is then appended to by itself."""
+        return Window(self.recent, self._older, self.start)
 
     def settle(self, entries: list[T]) -> None:
         """Begin anew with these entries, numbered from 0."""

@@ -108,13 +108,7 @@ class Folding:
         unfinished = bool((raised and steps) or rest.steps or any(run.api != "alive" for run in rest.backwards))
         if unfinished:
             self._facts.add(rest, stored)
-        history = self._facts.frozen(
-            steps=steps,
-            unfinished=unfinished,
-            folded=self.folded,
-            reached=tuple(sorted(self._reached)),
-            used=tuple(sorted(self._used)),
-        )
+        history = self._history(steps=steps, unfinished=unfinished)
         if not self.folded:
             return history
         recording.note(
@@ -122,6 +116,19 @@ class Folding:
             "only those that later steps refer to."
         )
         return settle(recording, self._modules, history)
+
+    def so_far(self) -> History:
+        """The history of the steps that are folded, while the program runs."""
+        return self._history(steps=self.folded, unfinished=False)
+
+    def _history(self, *, steps: int, unfinished: bool) -> History:
+        return self._facts.frozen(
+            steps=steps,
+            unfinished=unfinished,
+            folded=self.folded,
+            reached=tuple(sorted(self._reached)),
+            used=tuple(sorted(self._used)),
+        )
 
     def _stretch(self, start: int, end: int) -> Stretch:
         recording = self.recording

@@ -37,7 +37,7 @@ def entry_of(report: ReportData, identity: str, created: float) -> Entry:
         warnings=counts["warning"],
         infos=counts["info"],
         nodes=len(report.graph.nodes),
-        ops=len(report.capture.ops),
+        ops=report.capture.observed_ops,
         created=created,
         seconds=report.capture.seconds,
         error=legible(report.capture.error.partition("\n")[0], _SHORT),

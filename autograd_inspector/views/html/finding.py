@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.long_lines import LONGEST, cut_around
 from autograd_inspector.model.rule_page import RulePage, Section
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.views.display_text import UNSAFE, shown
@@ -22,7 +23,7 @@ _LONGEST = 2000
 _NAMES = 12
 _CHANGES = 24
 _NAME = 80
-_LONGEST_LINE = 200
+_LONGEST_LINE = LONGEST + 1
 SIGNS = {"error": "✕", "warning": "▲", "info": "●"}
 """Severity by shape, for who sees no colour."""
 
@@ -119,7 +120,8 @@ def _paragraphs(text: str) -> Markup:
 
 
 def _culprit_line(culprit: Location) -> str:
-    return shown(culprit.source.strip() or f"(in {culprit.function})", _LONGEST_LINE)
+    source = cut_around(culprit.source.strip(), culprit.expression)
+    return shown(source or f"(in {culprit.function})", _LONGEST_LINE)
 
 
 def _more(finding: Finding) -> Iterator[Markup]:

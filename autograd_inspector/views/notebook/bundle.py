@@ -13,7 +13,7 @@ from autograd_inspector.views.html.output import output_html
 from autograd_inspector.views.notebook.saved import CAPTURE, saved
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
-from autograd_inspector.views.text.report import to_text
+from autograd_inspector.views.text.report import kept_of
 
 HTML = "text/html"
 MANY = 10_000
@@ -21,7 +21,7 @@ MANY = 10_000
 
 
 def bundle_of(report: ReportData, live: Callable[[], dict[str, Any]] = dict) -> dict[str, Any]:
-    """By media type: ``text/plain`` says all, ``text/html`` the findings and, where `dot` is installed, the picture.
+    """By media type: ``text/plain`` has all that there is room for, ``text/html`` the findings and the picture.
 
     The capture itself is what the JupyterLab extension draws the interactive view from when the notebook is opened
     again. Nothing in it depends on the run: the same program leaves the same bundle.
@@ -35,7 +35,7 @@ def bundle_of(report: ReportData, live: Callable[[], dict[str, Any]] = dict) -> 
         sent = live() if len(report.graph.nodes) >= MANY else None
         drawing = beside.submit(svg_of, to_dot(report)) if report.graph.nodes else None
         view = live() if sent is None else sent
-        bundle: dict[str, Any] = {**view, "text/plain": to_text(report), CAPTURE: saved(report)}
+        bundle: dict[str, Any] = {**view, "text/plain": kept_of(report), CAPTURE: saved(report)}
         svg = ""
         with suppress(DrawingError, GraphvizMissingError):
             svg = "" if drawing is None else drawing.result()

@@ -32,7 +32,7 @@ def graph_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
         ),
         "remarks": wire.NodeNotes(
             node=number([r.node for r in remarks]),
-            text=text(r.text for r in remarks),
+            text=text([r.text for r in remarks]),
             alarming=number([int(r.alarming) for r in remarks]),
         ),
     }
@@ -46,15 +46,15 @@ def _nodes(report: ReportData, columns: Columns) -> wire.Nodes:
     if not any(run.api == "backward" for run in report.capture.backwards):
         reached.clear()
     return wire.Nodes(
-        kind=text(n.kind for n in nodes),
-        name=text(n.name for n in nodes),
+        kind=text([n.kind for n in nodes]),
+        name=text([n.name for n in nodes]),
         op=number([n.op for n in nodes]),
         tensor=number([n.tensor for n in nodes]),
         call=number([of_ops[n.op] if n.op >= 0 else numbers[n.call] if n.call >= 0 else -1 for n in nodes]),
         site=number([n.site for n in nodes]),
         flags=number([n.tracked | n.root << 1 | n.failed << 2 | n.recomputed << 3 for n in nodes]),
         hooks=number([n.hooks for n in nodes]),
-        error=text(n.error for n in nodes),
+        error=text([n.error for n in nodes]),
         gradient=number([reached.get(n.tensor, 0) if n.kind == "parameter" else 0 for n in nodes]),
         grad_fns=number([len(n.grad_fns) for n in nodes]),
         saved=number([len(n.saved) for n in nodes]),
@@ -65,13 +65,13 @@ def _saved(report: ReportData, columns: Columns) -> wire.Saved:
     number, text, shape = columns.numbers, columns.texts, columns.shapes
     saved = [s for node in report.graph.nodes for s in node.saved]
     return wire.Saved(
-        name=text(s.name for s in saved),
+        name=text([s.name for s in saved]),
         tensor=number([s.tensor for s in saved]),
-        shape=shape(s.shape for s in saved),
-        dtype=text(s.dtype for s in saved),
-        device=text(s.device for s in saved),
+        shape=shape([s.shape for s in saved]),
+        dtype=text([s.dtype for s in saved]),
+        device=text([s.device for s in saved]),
         nbytes=number([s.nbytes for s in saved]),
-        status=text(s.status for s in saved),
+        status=text([s.status for s in saved]),
         saved_version=number([-1 if s.saved_version is None else s.saved_version for s in saved]),
         current_version=number([-1 if s.current_version is None else s.current_version for s in saved]),
         unused=number([int(s.unused) for s in saved]),

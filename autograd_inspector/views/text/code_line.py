@@ -11,6 +11,9 @@ from rich.text import Text
 
 from autograd_inspector.views.code_breaks import unbroken
 
+_FILLED = 0.5
+"""Of a column: a line of code that ends between words has at least so much."""
+
 
 class CodeLine:
     """Wraps between words where that fills half of the column, else where code may be broken, else anywhere."""
@@ -26,22 +29,34 @@ class CodeLine:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As rich asks for it."""
-        for line in self._text.divide(_ends(self._text.plain, options.max_width)):
-            line.rstrip()
-            # What is longer than the column in one piece.
-            yield from line.wrap(console, options.max_width, overflow="fold") or [Text()]
+        yield from _wrapped(self._text, console, options.max_width, _FILLED)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """As rich asks for it: what it takes at least, and on one line."""
         return Measurement(min(self._least, self.columns), self.columns).with_maximum(options.max_width)
 
 
-def _ends(text: str, width: int) -> Iterator[int]:
+def wrapped(text: Text, console: Console, width: int) -> list[Text]:
+    """Sentences line by line: a name is broken only where a whole line has no room for it, and with it what follows.
+
+    Rich would break it anywhere, and leave the comma behind it on a line of its own.
+    """
+    return [line for part in text.split("\n", allow_blank=True) for line in _wrapped(part, console, width, 0)]
+
+
+def _wrapped(text: Text, console: Console, width: int, filled: float) -> Iterator[Text]:
+    for line in text.divide(_ends(text.plain, width, filled)):
+        line.rstrip()
+        # What is longer than the column in one piece.
+        yield from line.wrap(console, width, overflow="fold") or [Text()]
+
+
+def _ends(text: str, width: int, filled: float) -> Iterator[int]:
     """Where each line but the last ends, in characters."""
     start = end = between_words = 0
     for piece in unbroken(text):
-        if end > start and cell_len(text[start : end + len(piece)].rstrip()) > width:
-            far = between_words > start and 2 * cell_len(text[start:between_words]) > width
+        while end > start and cell_len(text[start : end + len(piece)].rstrip()) > width:
+            far = between_words > start and cell_len(text[start:between_words]) > filled * width
             start = between_words if far else end
             yield start
         end += len(piece)

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.long_lines import LONGEST
 from autograd_inspector.model.wording import counted, join_names
 from autograd_inspector.views.display_text import UNSAFE, shown
-from autograd_inspector.views.text.hanging import Hanging
+from autograd_inspector.views.text.hanging import Hanging, Prose
 from autograd_inspector.views.text.places import Places
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
@@ -47,23 +48,23 @@ def finding_block(finding: Finding) -> RenderableType:
 def _sentences(finding: Finding) -> Table:
     grid = Table.grid()
     grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(Text("why: ", "dim"), Text(shown(finding.message, 4000)))
+    grid.add_column()
+    grid.add_row(Text("why: ", "dim"), Prose(Text(shown(finding.message, 4000))))
     for detail in finding.details:
         grid.add_row("", Hanging(Text(f"· {shown(detail, 1000)}")))
     if not finding.names_all:
         names = join_names((shown(name, 80) for name in finding.subjects), _NAMES)
-        grid.add_row("", Text(f"concerns: {names}", "dim"))
+        grid.add_row("", Prose(Text(f"concerns: {names}", "dim")))
     if finding.fix:
         lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
         tried = f" [{_TRIED[finding.verified]}]" if finding.verified else ""
-        grid.add_row(Text("fix: ", "green"), Text("\n".join(lines) + tried, "green"))
+        grid.add_row(Text("fix: ", "green"), Prose(Text("\n".join(lines) + tried, "green")))
     for line in finding.changes[:_CHANGES]:
-        grid.add_row("", _changed(shown(line, 200)))
+        grid.add_row("", _changed(shown(line, LONGEST + 1)))
     if finding.changes and finding.applicability == "unsafe":
-        grid.add_row("", Text(f"({UNSAFE})", "dim"))
+        grid.add_row("", Prose(Text(f"({UNSAFE})", "dim")))
     for text in finding.consequences:
-        grid.add_row("", Text(f"follows from it: {shown(text, 400)}", "dim"))
+        grid.add_row("", Prose(Text(f"follows from it: {shown(text, 400)}", "dim")))
     return grid
 
 

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.model.location import Location
-from autograd_inspector.views.display_text import shown
+from autograd_inspector.model.long_lines import cut_around
+from autograd_inspector.views.display_text import LONGEST, shown
 from autograd_inspector.views.text.code_line import CodeLine
 
 _SOURCE = 36
@@ -65,7 +66,8 @@ def _mark(number: int) -> Text:
 
 def source_text(location: Location) -> Text:
     """The line, with the expression that ran underlined."""
-    text = Text(shown(location.source or f"(in {location.function})"))
+    source = cut_around(location.source, location.expression, LONGEST)
+    text = Text(shown(source or f"(in {location.function})"))
     if 0 < len(location.expression) < len(location.source):
         start = text.plain.find(shown(location.expression))
         if start >= 0:

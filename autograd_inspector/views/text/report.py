@@ -22,7 +22,8 @@ from autograd_inspector.views.text.checkpoint import checkpoint_section
 from autograd_inspector.views.text.findings import FINDINGS, finding_block, more_findings
 from autograd_inspector.views.text.gradients import origin_lines
 from autograd_inspector.views.text.grid import Grid
-from autograd_inspector.views.text.hanging import Hanging
+from autograd_inspector.views.text.hanging import Hanging, Prose
+from autograd_inspector.views.text.kept import fitting, kept_text
 from autograd_inspector.views.text.module_tree import graph_section
 from autograd_inspector.views.text.steps import steps_section
 from autograd_inspector.views.text.terminal import NARROWEST, WIDTH
@@ -36,8 +37,29 @@ def to_text(report: ReportData, *, width: int = WIDTH, color: bool = False, orde
     """Findings first, then the graph folded by module, the placement table, what happened to it, notes."""
     at_least("width", width, NARROWEST)
     one_of("order", order, Order)
-    parts = (
-        *_findings(report),
+    return rendered((*_findings(report), *_sections(report, order)), width=width, color=color)
+
+
+def kept_of(report: ReportData) -> str:
+    """The same as long as a notebook keeps it, see ``kept_text``."""
+
+    def block(number: int) -> Iterable[RenderableType]:
+        return Text(""), finding_block(report.findings[number])
+
+    def short(room: int) -> str:
+        findings = fitting(report.findings, block, _size, room)
+        parts = (_heading(report), *findings, *_raised(report), *_sections(report, "model"))
+        return rendered(parts, width=WIDTH, color=False)
+
+    return kept_text(lambda: to_text(report), short)
+
+
+def _size(parts: Iterable[RenderableType]) -> int:
+    return len(rendered(parts, width=WIDTH, color=False))
+
+
+def _sections(report: ReportData, order: Order) -> tuple[RenderableType, ...]:
+    return (
         *checkpoint_section(report),
         *graph_section(report),
         *_compiled(report),
@@ -47,7 +69,6 @@ def to_text(report: ReportData, *, width: int = WIDTH, color: bool = False, orde
         *_history(report),
         *_notes(report),
     )
-    return rendered(parts, width=width, color=color)
 
 
 def rendered(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
@@ -72,11 +93,19 @@ def rendered(parts: Iterable[RenderableType], *, width: int, color: bool) -> str
 
 
 def _findings(report: ReportData) -> Iterator[RenderableType]:
-    yield Text(f"autograd inspector: {headline(report)}", "bold")
+    yield _heading(report)
     for finding in report.findings[:FINDINGS]:
         yield Text("")
         yield finding_block(finding)
     yield from more_findings(len(report.findings))
+    yield from _raised(report)
+
+
+def _heading(report: ReportData) -> Text:
+    return Text(f"autograd inspector: {headline(report)}", "bold")
+
+
+def _raised(report: ReportData) -> Iterator[RenderableType]:
     if report.capture.error:
         # The answer stands above it. Where there is none, the exception is all there is.
         yield Text("")
@@ -109,11 +138,11 @@ def _history(report: ReportData) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
+    grid.add_column()
     for event in events[:_ROWS]:
         place = report.capture.place(event.site)
         times = f" ×{event.times:,}" if event.times > 1 else ""
-        description = Text(shown(event.said, 400), "yellow" if event.alarming else "")
+        description = Prose(Text(shown(event.said, 400), "yellow" if event.alarming else ""))
         grid.add_row(shown(place.place, 60) if place else "", Text(shown(event.api, 50) + times), description)
     yield grid
     if len(events) > _ROWS:

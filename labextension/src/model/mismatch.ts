@@ -33,6 +33,7 @@ export interface Row {
 export function placementRows(capture: Capture): Row[] {
   const { parameters: p, state: s, optimizers } = capture.data;
   const begin = starts(p.state);
+  const modules = folds(Array.from(p.name, (name) => capture.text(name)));
   return range(0, p.name.length).map((n) => {
     const entry = (row: number): Entry => ({
       name: capture.text(s.name[row]),
@@ -59,7 +60,7 @@ export function placementRows(capture: Capture): Row[] {
       index: n,
       tensor: p.tensor[n]!,
       name,
-      module: name.includes(".") ? name.slice(0, name.lastIndexOf(".")) : "",
+      module: modules[n]!,
       shape: capture.text(p.shape[n]),
       dtype: capture.text(p.dtype[n]),
       device: capture.text(p.device[n]),
@@ -75,6 +76,25 @@ export function placementRows(capture: Capture): Row[] {
     };
     row.problems = problems(row);
     return row;
+  });
+}
+
+/** The module that each parameter folds into: its own, or the one around it where that has no other (`mlp.up.weight`). */
+export function folds(names: string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const name of names) {
+    for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
+      counts.set(name.slice(0, at), (counts.get(name.slice(0, at)) ?? 0) + 1);
+    }
+  }
+  return names.map((name) => {
+    const own = name.slice(0, Math.max(name.lastIndexOf("."), 0));
+    for (let at = own.length; at > 0; at = own.lastIndexOf(".", at - 1)) {
+      const around = own.slice(0, at);
+      // A whole model is no fold: it would take what its modules have left over.
+      if (counts.get(around)! > 1 && (at === own.length || around.includes("."))) return around;
+    }
+    return own;
   });
 }
 
