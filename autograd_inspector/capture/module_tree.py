@@ -5,12 +5,15 @@ Order and names are those of torch's own methods. A module that contains itself 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor, nn
 
 from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
+
+_MOST_AGAIN = 4_000
+"""So often a module is found once more: parts that each have another part twice have twice as many paths a level."""
 
 
 def named_modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -26,14 +29,27 @@ def named_modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 
 def every_path(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """(path, module): one that is in several places has several paths."""
+    """(path, module): one that is in several places has several paths, as long as there are not too many of them."""
     todo: list[tuple[str, nn.Module, tuple[int, ...]]] = [("", root, ())]
+    met: set[int] = set()
+    left = _MOST_AGAIN
     while todo:
         path, module, outside = todo.pop()
-        if id(module) not in outside:
+        again = id(module) in met
+        if id(module) not in outside and (left or not again):
+            met.add(id(module))
+            left -= again
             yield path, module
             inside = (*outside, id(module))
             todo += [(joined(path, name), child, inside) for name, child in reversed(_children(module))]
+
+
+def first_paths(places: Iterable[tuple[str, nn.Module]]) -> list[tuple[str, nn.Module]]:
+    """Of every path those of ``named_modules``: each module once, under its first path."""
+    first: dict[int, tuple[str, nn.Module]] = {}
+    for place in places:
+        first.setdefault(id(place[1]), place)
+    return list(first.values())
 
 
 def modules_of(root: nn.Module) -> Iterator[nn.Module]:
@@ -61,9 +77,10 @@ def named_buffers(root: nn.Module) -> Iterator[tuple[str, Tensor]]:
     return _under_every_name(own_buffers, root)
 
 
-def named_tensors(root: nn.Module) -> tuple[list[tuple[str, Tensor]], list[tuple[str, Tensor]]]:
-    """The named parameters and the named buffers, for one walk through the modules."""
-    places = list(every_path(root))
+def tensors_at(
+    places: Collection[tuple[str, nn.Module]],
+) -> tuple[list[tuple[str, Tensor]], list[tuple[str, Tensor]]]:
+    """The named parameters and the named buffers of modules that stand at these paths."""
     return list(_named(own_parameters, places)), list(_named(own_buffers, places))
 
 

@@ -197,6 +197,7 @@ class Session:
             text = "" if error is None else text_of(error)
             put_back(error)
             put_back_now(recording.mode)
+            self.optimizers.steps.come_back()
             if not self.failure:
                 without_own_frames(error)
             if error is not None:

@@ -41,7 +41,7 @@ class SavedTensors:
         self._shapes: dict[Any, tuple[int, ...]] = {}
         """Equal ones are kept once."""
 
-    def of(self, node: Any, made: tuple[int, int]) -> tuple[SavedTensor, ...]:
+    def of(self, node: Any, made: tuple[int, int]) -> tuple[SavedTensor, ...]:  # noqa: C901 - for every node
         """What a node saved; ``made``: the op that made it, and how many ops had run by then."""
         kind = type(node)
         plan = self._plans[kind] if kind in self._plans else self._plan(kind)
@@ -60,8 +60,10 @@ class SavedTensors:
                 ask = all(item.unpack_hook is None for item in raw)
                 for number, item in enumerate(raw):
                     self._one(node, f"{name}[{number}]", item, made, saved, ask=ask)
-            elif self._aliased or name in STATISTICS or not self._plain(node, name, raw, made, saved):
+            elif self._aliased or not self._plain(node, name, raw, made, saved):
                 self._one(node, name, raw, made, saved)
+            elif name in STATISTICS and unused(node, name):
+                saved[-1] = replace(saved[-1], unused=True)
         if issubclass(kind, BackwardCFunction):
             for attribute, tensor in ctx_tensors(node):
                 saved.append(self._unchecked(attribute, tensor, made))

@@ -32,6 +32,8 @@ _ADDING = frozenset({"add", "add_", "radd", "sub", "sub_", "rsub"})
 _KEPT = 4096
 _SEARCHED = 1024
 _RECENT = 64
+_VIEWS = 64
+"""NumPy's views name the array that has the memory; another class may name itself, or a new object each time."""
 _DETACHED = 4
 
 
@@ -200,7 +202,9 @@ class Exports:
                 sources += [taken[1] for taken in self.origin.behind(number, None, len(recording.backwards))]
         for value in values:
             array = value
-            while array is not None and hasattr(array, "__array_interface__"):
+            for _ in range(_VIEWS):
+                if array is None or not hasattr(array, "__array_interface__"):
+                    break
                 entry = self._arrays.get(id(array))
                 if entry is not None and entry[0]() is array:
                     sources.append(entry[1])
@@ -236,13 +240,15 @@ def _numbers(values: Any) -> list[float]:
 
 
 def _leaves(values: Any) -> list[Any]:
-    """The first so many values inside nested lists and tuples."""
+    """The first so many values inside nested lists and tuples, of each of these once: one may contain itself."""
     leaves: list[Any] = []
+    met: set[int] = set()
     stack = [values]
     while stack and len(leaves) < _SEARCHED:
         value = stack.pop()
-        if isinstance(value, (list, tuple)):
-            stack.extend(value[:_SEARCHED])
-        else:
+        if not isinstance(value, (list, tuple)):
             leaves.append(value)
+        elif id(value) not in met:
+            met.add(id(value))
+            stack.extend(value[:_SEARCHED])
     return leaves

@@ -335,8 +335,15 @@ def _told_better(node: Node, other: Node) -> bool:
     return (node.met, node.seq) >= (other.met, other.seq)
 
 
+_WAITS, _FOLLOWED = 1, 2
+
+
 def _producers_first(met: Sequence[Met]) -> list[int]:
-    """The places of the nodes, each behind those that its edges lead to."""
+    """The places of the nodes, each behind those that its edges lead to.
+
+    There is no circle among nodes of torch's. What stands in for them is matched by sequence numbers, which each
+    thread counts for itself: an edge that would lead back into what is being followed is not.
+    """
     waiting = bytearray([isinstance(node, Node) for node in met])
     order: list[int] = []
     for start in reversed(range(len(met))):
@@ -345,8 +352,9 @@ def _producers_first(met: Sequence[Met]) -> list[int]:
             place = todo[-1]
             node = met[place]
             edges = node.edges if waiting[place] and isinstance(node, Node) else ()
-            first = [child for child, _ in edges if waiting[child]]
+            first = [child for child, _ in edges if waiting[child] == _WAITS]
             if first:
+                waiting[place] = _FOLLOWED
                 todo += first
                 continue
             todo.pop()

@@ -89,5 +89,9 @@ function_of = attribute(
 
 _ASIDE = "saved-tensor hooks of the program do not meet what a compiled graph is run again with"
 top_saved_hooks = private("torch._C._autograd:_top_saved_tensors_default_hooks", _ASIDE, instead=lambda _: None)
-pop_saved_hooks = private("torch._C._autograd:_pop_saved_tensors_default_hooks", _ASIDE, instead=lambda: None)
-push_saved_hooks = private("torch._C._autograd:_push_saved_tensors_default_hooks", _ASIDE, instead=lambda *_: None)
+_pop_hooks = private("torch._C._autograd:_pop_saved_tensors_default_hooks", _ASIDE, instead=None)
+_push_hooks = private("torch._C._autograd:_push_saved_tensors_default_hooks", _ASIDE, instead=None)
+SAVED_HOOKS_MOVE = _pop_hooks is not None and _push_hooks is not None
+"""Whether they can be taken off and put back: where only one of the two can be done, neither is."""
+pop_saved_hooks = _pop_hooks or (lambda: None)
+push_saved_hooks = _push_hooks or (lambda *_: None)

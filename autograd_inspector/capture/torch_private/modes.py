@@ -68,6 +68,9 @@ _BELOW_ALL = "a default device that is set inside another mode finds the stack a
 _REFUSED = "torch may refuse to set a default device inside backward"
 DEVICE_ENTERED = Place("torch.utils._device:DeviceContext.__enter__", _BELOW_ALL, without=_REFUSED)
 DEVICE_LEFT = Place("torch.utils._device:DeviceContext.__exit__", _BELOW_ALL, without=_REFUSED)
+STEP_LEFT = Place(
+    "torch.autograd.profiler:record_function.__exit__", "the recorder is off inside an optimizer's step", without=""
+)
 _device_mode = looked_up("torch.utils._device:DeviceContext", "a default device lies beneath the recorder")
 
 

@@ -93,15 +93,23 @@ def bytes_of(optimizer: int, parameters: Iterable[Tensor], state: Mapping[Any, A
     return Bytes(optimizer, _sum(owned), _sum(gradients), _sum(kept))
 
 
-def _tensors(entry: Any, depth: int = 0) -> Iterator[Tensor]:
-    if issubclass(type(entry), Tensor):
-        yield entry
-    elif isinstance(entry, dict):
-        for value in entry.values():
-            yield from _tensors(value, depth + 1)
-    elif isinstance(entry, (list, tuple)) and depth < 3:  # noqa: PLR2004 - L-BFGS keeps lists
-        for value in entry:
-            yield from _tensors(value, depth + 1)
+def _tensors(entry: Any) -> Iterator[Tensor]:
+    """Those in dictionaries, and in lists that are not deep; a container may contain itself."""
+    met: set[int] = set()
+    waiting = [(entry, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if issubclass(type(value), Tensor):
+            yield value
+        elif id(value) in met or not (isinstance(value, dict) or (isinstance(value, (list, tuple)) and depth < _LISTS)):
+            continue
+        else:
+            met.add(id(value))
+            waiting += [(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value)]
+
+
+_LISTS = 3
+"""L-BFGS keeps lists."""
 
 
 def _sum(tensors: Iterable[Tensor]) -> int:

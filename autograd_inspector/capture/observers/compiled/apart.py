@@ -9,7 +9,12 @@ from operator import call
 from typing import Any
 
 from autograd_inspector.capture.observers.calls.ops import Recorder
-from autograd_inspector.capture.torch_private.graph import pop_saved_hooks, push_saved_hooks, top_saved_hooks
+from autograd_inspector.capture.torch_private.graph import (
+    SAVED_HOOKS_MOVE,
+    pop_saved_hooks,
+    push_saved_hooks,
+    top_saved_hooks,
+)
 from autograd_inspector.capture.torch_private.modes import function_modes, without_dispatch_modes
 from autograd_inspector.capture.undisturbed.mode_stack import arrange
 
@@ -22,7 +27,7 @@ def apart(recorder: Recorder) -> Iterator[None]:
     modes, taken = function_modes(), list[Any]()
     try:
         arrange(modes, [recorder])
-        while (pair := top_saved_hooks(True)) is not None:  # noqa: FBT003 - torch's own order
+        while (pair := top_saved_hooks(True)) is not None and SAVED_HOOKS_MOVE:  # noqa: FBT003 - torch's own order
             # In one call of C code, which no signal handler interrupts between the two.
             taken.extend(map(_call, (lambda pair=pair: pair, pop_saved_hooks)))
         with without_dispatch_modes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,9 @@ from autograd_inspector.capture.lines.attributes import items_of, own_attributes
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.model.program_events import BareTensorHeld
+
+_NO_TENSORS = frozenset({type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict})
+"""What most modules have and nothing else: to look at each value for itself takes ten times as long."""
 
 
 class BareTensors:
@@ -38,6 +42,11 @@ class BareTensors:
 
 def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     attributes: dict[Any, Any] = own_attributes(module) or {}
+    try:
+        if _NO_TENSORS.issuperset(map(type, dict.values(attributes))):
+            return
+    except RuntimeError:  # Another thread changes it.
+        pass
     for name, value in items_of(attributes):
         if issubclass(type(value), Tensor) and type(name) is str and needs_grad(value) and is_leaf(value):
             yield name, value

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.module_tree import (
+    every_path,
+    first_paths,
     modules_of,
-    named_modules,
-    named_tensors,
     parameters_of,
+    tensors_at,
 )
 from autograd_inspector.capture.observers.modules.bare import BareTensors
 from autograd_inspector.capture.observers.modules.contents import Contents
@@ -217,32 +218,35 @@ class Modules:
         root = self._met_modules.root_of(model) or self._meet(model)
         number = root.number
         self._stale.add(number)  # Until it is done: an interrupt may strike.
-        places = list(named_modules(model))
-        for path, child in places:
+        places = list(every_path(model))
+        modules = first_paths(places)
+        for path, child in modules:
             self._met_modules.put(child, root, path)
             self._bare.look(number, path, child)
-        modules = [child for _, child in places]
-        self._switches.met(modules)
-        registry = self.recording.registry
-        current: dict[str, int] = {}
+        inside = [child for _, child in modules]
+        self._switches.met(inside)
+        registry, id_of = self.recording.registry, self.recording.id_of
         wrapper = _wrapper_prefix(model)
-        parameters, buffers = named_tensors(model)
-        for full_name, parameter in parameters:
+        parameters, buffers = tensors_at(places)
+        numbers = [id_of(parameter) for _, parameter in parameters]
+        current: dict[str, int] = {}
+        for (full_name, _), tensor in zip(parameters, numbers, strict=True):
             name = full_name.removeprefix(wrapper)
-            self._name(parameter, number, name)
-            current[name] = self.recording.id_of(parameter)
-            registry.parameters.add(current[name])
+            self._name(tensor, root, name)
+            current[name] = tensor
+        registry.parameters.update(numbers)
         for name, buffer in buffers:
-            self._name(buffer, number, name.removeprefix(wrapper))
-            registry.buffers.add(self.recording.id_of(buffer))
-        for name, tensor in plain_attributes(self.recording, modules):
+            tensor = id_of(buffer)
+            self._name(tensor, root, name.removeprefix(wrapper))
+            registry.buffers.add(tensor)
+        for name, tensor in plain_attributes(self.recording, inside):
             self.plain.setdefault(name, {})[tensor] = None
         # functional_call puts other tensors in their place, for one call: these are not what the model has.
         lent = any(not isinstance(parameter, nn.Parameter) for _, parameter in parameters)
         if not lent or number not in self.current:
             self.current[number] = current
         if not lent:
-            self.contents.look(number, parameters)
+            self.contents.look(number, zip(parameters, numbers, strict=True))
         self._stale.discard(number)
         return root
 
@@ -310,13 +314,17 @@ class Modules:
                 self.scan(module)
             self._stale.discard(number)
 
-    def _name(self, tensor: Tensor, root: int, name: str) -> None:
-        number = self.recording.id_of(tensor)
-        self.recording.named.add(number)
-        roots = self.names.setdefault(number, {})
-        roots.pop(self.roots[root].predecessor, None)
-        names = roots.setdefault(root, [])
-        if name not in names:
+    def _name(self, tensor: int, root: Root, name: str) -> None:
+        self.recording.named.add(tensor)
+        roots = self.names.get(tensor)
+        if roots is None:
+            roots = self.names[tensor] = {}
+        elif root.predecessor in roots:
+            del roots[root.predecessor]
+        names = roots.get(root.number)
+        if names is None:
+            roots[root.number] = [name]
+        elif name not in names:
             names.append(name)
 
 

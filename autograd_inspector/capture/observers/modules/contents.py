@@ -51,11 +51,11 @@ class Contents:
             name.removeprefix(prefix): content for name, content in before.items() if name.startswith(prefix)
         }
 
-    def look(self, model: int, parameters: Iterable[tuple[str, Tensor]]) -> None:
-        """Note what is no longer as it was; the first look only remembers."""
+    def look(self, model: int, parameters: Iterable[tuple[tuple[str, Tensor], int]]) -> None:
+        """Note what is no longer as it was, of ((name, parameter), its number); the first look only remembers."""
         now: dict[str, Content] = {
-            name: (self.recording.id_of(parameter), (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
-            for name, parameter in parameters
+            name: (tensor, (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
+            for (name, parameter), tensor in parameters
         }
         before, cause = self._models.get(model), self._causes.pop(model, _UNKNOWN)
         self._models[model] = now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import CodeType, FunctionType, MethodType
@@ -15,8 +16,8 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 
 _DEEPEST = 8
 """A partial of a bound method of a decorated function is four deep."""
-_LONGEST = 1000
-"""Of a container that is longer only the first entries are looked at."""
+_MOST = 1000
+"""So many values are looked at in all: a step may be given its data, and a list may contain itself."""
 
 
 def codes_of(optimizer: object, arguments: Iterable[Any]) -> tuple[CodeType, ...]:
@@ -24,28 +25,39 @@ def codes_of(optimizer: object, arguments: Iterable[Any]) -> tuple[CodeType, ...
 
     None of the program's code runs here: no attribute is asked for that a class could compute.
     """
-    codes = dict.fromkeys(code for value in arguments for code in _codes(value))
+    codes = dict.fromkeys(_codes_in(arguments))
     if not codes:
         return ()
     # A decorator's wrapper around the step, too, does not tell whether the closure runs.
     steps = (members_of(kind).get("step") for kind in order_of(type(optimizer)))
-    step_codes = {id(code) for step in steps for code in _codes(step)}
+    step_codes = {id(code) for code in _codes_in(steps)}
     return tuple(code for code in codes if id(code) not in step_codes)
 
 
 def callables_in(value: Any) -> tuple[CodeType, ...]:
     """The code of each callable in a list, or of the callable itself."""
-    return tuple(dict.fromkeys(_codes(value)))
+    return tuple(dict.fromkeys(_codes_in((value,))))
+
+
+def _codes_in(values: Iterable[Any]) -> Iterator[CodeType]:
+    """The code of each callable among some values, and in the containers among these, the nearest first."""
+    waiting, left = deque((value, 0) for value in values), _MOST
+    while waiting and left:
+        value, depth = waiting.popleft()
+        left -= 1
+        kind = type(value)
+        if kind not in _CONTAINERS:
+            yield from _codes(value, depth)
+        elif depth < _DEEPEST:
+            entries = value.values() if kind is dict else value
+            waiting.extend((entry, depth + 1) for entry in islice(entries, max(left - len(waiting), 0)))
 
 
 def _codes(value: Any, depth: int = 0) -> Iterator[CodeType]:
     kind = type(value)
     if depth > _DEEPEST:
         return
-    if kind in _CONTAINERS:
-        for entry in islice(value.values() if kind is dict else value, _LONGEST):
-            yield from _codes(entry, depth + 1)
-    elif kind is FunctionType:
+    if kind is FunctionType:
         within = value.__dict__.get("__wrapped__")
         if within is None or classify(value.__code__.co_filename) != SKIP:
             yield value.__code__  # Torch's own wrappers, as of `@torch.enable_grad()`, are around everything.

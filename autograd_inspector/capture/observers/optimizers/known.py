@@ -226,14 +226,17 @@ class Optimizers:
         self._dirty.add(number)
 
     def changed_since(self, optimizer: Optimizer, number: int) -> None:
-        """Before a step: read the groups, and the placement where anything may have moved since the last look."""
+        """Before a step: read the groups, and tell whether anything may have moved since the last look.
+
+        What moved is read when the step is over, or has failed: until then nobody asks.
+        """
         self._refresh(optimizer, number)
         recent = self.recording.events[self._events :]
         self._events += len(recent)
         if not all(isinstance(event, _SWAP_NOTHING) for event in recent):
             self._dirty.update(met_number for _, met_number in self._by_address.values())
-        if number in self._dirty or self._marks.get(number) != _mark(optimizer):
-            self.snapshot(optimizer, number)
+        if number not in self._dirty and self._marks.get(number) != _mark(optimizer):
+            self._dirty.add(number)
 
     def look(self, optimizer: Optimizer, number: int) -> None:
         """Read the placement again if it may have changed since the last look."""

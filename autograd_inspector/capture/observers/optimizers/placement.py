@@ -17,6 +17,7 @@ from autograd_inspector.capture.observers.optimizers.state_contents import (
     Allowance,
     Found,
     StateContents,
+    plain_contents,
     under_no_parameter,
 )
 from autograd_inspector.capture.recording.recording import Recording
@@ -74,6 +75,9 @@ class Rows:
             self._left[f"`{name}`"] = f"{counted(len(tensors), 'tensor')} of no parameter, {total:,} bytes"
 
     def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
+        plain = plain_contents(state)
+        if plain is not None:
+            return row_of(self._recording, parameter, self._number, group, plain)
         contents = StateContents(state, self._allowance)
         self._left |= {f"`{name}` of a parameter": why for name, why in contents.left.items()}
         return row_of(self._recording, parameter, self._number, group, contents.tensors)
@@ -106,7 +110,7 @@ def row_of(
         gradient=None if grad is None else Gradient(*held(recording, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple(_entry(recording, state_tensor) for state_tensor in state),
+        state=tuple([_entry(recording, state_tensor) for state_tensor in state]),
     )
 
 

@@ -19,6 +19,9 @@ _MOST = 100_000
 """So many values of an optimizer's states are looked at, but for those that stand in a state itself."""
 _DEEPEST = 64
 _LONGEST = 40
+_ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
+_PLAIN = _ATOMS | {Tensor}
+_NAMES = frozenset({str})
 _SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, Optimizer)
 """What is not the state's own, or has no memory to speak of."""
 
@@ -29,6 +32,15 @@ class Found(NamedTuple):
     name: str
     tensor: Tensor
     holder: str = ""
+
+
+def plain_contents(state: Any) -> list[Found] | None:
+    """The tensors of a state that consists of nothing but plain tensors and numbers, as most do; None of any other."""
+    if type(state) is not dict or not _PLAIN.issuperset(map(type, state.values())):
+        return None
+    if not _NAMES.issuperset(map(type, state)):
+        return None
+    return [Found(name, value) for name, value in state.items() if type(value) is Tensor]
 
 
 Parts = Iterator[tuple[str, Any, str]]
@@ -81,7 +93,6 @@ class StateContents:
 
 
 _LISTED: dict[type[Any], str] = {list: "[{}]", tuple: "[{}]", deque: "[{}]", set: "{{{}}}", frozenset: "{{{}}}"}
-_ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
 
 
 def _parts(name: str, value: Any, holder: str = "", *, top: bool = False) -> Parts | None:

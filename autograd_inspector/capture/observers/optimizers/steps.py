@@ -19,6 +19,7 @@ from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimiz
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.refusals import note_layouts
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
+from autograd_inspector.capture.observers.optimizers.standing_aside import StandingAside
 from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch, watchable
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
@@ -52,6 +53,7 @@ class Steps:
         self.recording = recording
         self._guard = guard
         self._optimizers = optimizers
+        self._aside = StandingAside(recording)
         self._still: dict[int, int] = {}
         """Optimizers of which no step moved a version counter so far -> how many of their steps are still watched."""
         self.prints: Compared | None = None
@@ -59,11 +61,17 @@ class Steps:
 
     def install(self, into: Installation) -> None:
         """The global hooks. They hand every argument on as it is, to the program's own hooks as well."""
+        self._aside.install(into)
         into.hook(register_optimizer_step_pre_hook, self._before_step)
         into.hook(register_optimizer_step_post_hook, self._after_step)
 
+    def come_back(self) -> None:
+        """Put the recorder back that stood aside for a step which an interrupt cut short."""
+        self._aside.ends()
+
     def close(self) -> None:
         """Let go of the steps that never came back."""
+        self.come_back()
         self.recording.lose_pauses()
 
     def _before_step(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -100,6 +108,7 @@ class Steps:
             step.watch = StepWatch(recording, self._guard, step.parameters)
             recording.watch = step.watch.call
         recording.pause(step)
+        self._aside.begins(frame)
 
     def _note_accumulation(self, site: int, number: int, kind: str) -> None:
         under_way = accumulation()
@@ -120,6 +129,7 @@ class Steps:
             self._guard.run(self._end, optimizer, sys._getframe(1))
 
     def _end(self, optimizer: Optimizer, frame: FrameType) -> None:
+        self._aside.ends()
         step = self.recording.go_on(frame)
         if not isinstance(step, OpenStep):
             return
@@ -150,6 +160,7 @@ class Steps:
 
     def lost(self, step: OpenStep) -> None:
         """It never came back: the exception that left it is known to whoever closes the capture."""
+        self._aside.ends()
         self._guard.run(self._abandon, step)
 
     def _abandon(self, step: OpenStep) -> None:
@@ -157,6 +168,9 @@ class Steps:
         site, text = step.raised
         kind = self.recording.optimizers[step.optimizer].type
         self._record(step, text or UNKNOWN, kind, site if site >= 0 else step.site)
+        optimizer = dict(self._optimizers.alive()).get(step.optimizer)
+        if optimizer is not None:
+            self._optimizers.look(optimizer, step.optimizer)
 
     def _leave_closure(self, step: OpenStep) -> None:
         if step.inside:  # Nothing was called since the closure was.
