@@ -24,6 +24,7 @@ from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
 from autograd_inspector.edits.settings import set_everywhere
 from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.unbound import unbound_reads
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
@@ -60,6 +61,7 @@ from autograd_inspector.model.remedy import (
     Wrap,
     WriteInto,
 )
+from autograd_inspector.source.parsed import parsed
 
 Writer = Callable[[Program, Any], list[Edit]]
 
@@ -124,6 +126,12 @@ def _edits(remedies: Remedies, programs: Programs) -> tuple[Edit, ...]:
         if overlap(program.text, here):
             return ()
         after = patched(program.text, [here])
-        if after == program.text or not compiles(after):
+        if after == program.text or not compiles(after) or _reads_what_is_not_bound(program, after):
             return ()
     return tuple(edits)
+
+
+def _reads_what_is_not_bound(program: Program, after: str) -> bool:
+    """Whether the text reads a name, where it may have no value, that the program did not read so before."""
+    tree = parsed(after)
+    return tree is None or not unbound_reads(tree) <= program.unbound

@@ -31,11 +31,15 @@ class TakeOff(Remedy, frozen=True):
 class OutOfPlace(Remedy, frozen=True):
     """Compute a new tensor where the statement at a place modifies one: ``x = x.add(1)`` for ``x.add_(1)``.
 
-    ``copied``: what has no such form works on a copy: ``x = x.clone().fill_(1)``.
+    ``copied``: what has no such form works on a copy: ``x = x.clone().fill_(1)``. ``views``: so many subscripts, calls
+    and attributes, counted from the end, show a part of a tensor, which is ``cache["k"]`` of ``cache["k"][0].add_(1)``;
+    -1 where that is not known. ``read_later``: something reads what was written, and so has to find the new tensor.
     """
 
     at: Location
     copied: bool = False
+    views: int = -1
+    read_later: bool = False
 
 
 class NotInPlace(Remedy, frozen=True):
@@ -255,8 +259,12 @@ class EachItsOwn(Remedy, frozen=True):
 class ReturnNew(Remedy, frozen=True):
     """Let the hook that modifies a gradient at a place return a new one."""
 
-    at: Location
-    copied: bool = False
+    how: OutOfPlace
+
+    @property
+    def at(self) -> Location:
+        """Where it is modified."""
+        return self.how.at
 
 
 class Freeze(Remedy, frozen=True):
