@@ -160,8 +160,17 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
         _filled(program, node, remedy.new)
         for part in _head(statement)
         for node in ast.walk(part)
-        if isinstance(node, ast.expr) and type(node) is type(wanted) and ast.dump(node) == shape
+        if isinstance(node, ast.expr)
+        and type(node) is type(wanted)
+        and ast.dump(node) == shape
+        and not _is_identified(program, node)
     ]
+
+
+def _is_identified(program: Program, node: ast.expr) -> bool:
+    """Whether it is only asked which object something is: ``h is None``."""
+    parent = program.source.parents.get(node)
+    return isinstance(parent, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
 
 
 def _computed(statement: ast.stmt) -> ast.expr | None:

@@ -63,9 +63,10 @@ class Register(Remedy, frozen=True):
 
 
 class Remove(Remedy, frozen=True):
-    """Leave out the statement at a place."""
+    """Leave out the statement at a place; ``calling``: only one that is a call of a function of that name."""
 
     at: Location
+    calling: str = ""
 
 
 class Insert(Remedy, frozen=True):
@@ -146,11 +147,12 @@ class Wrap(Remedy, frozen=True):
 
 
 class Again(Remedy, frozen=True):
-    """Run the statement at a place again right before, or behind, another one."""
+    """Run the statement at a place again right before, or behind, another one; ``once``: not in a loop."""
 
     at: Location
     to: Location
     where: Literal["before", "behind"] = "before"
+    once: bool = False
 
 
 class Hoist(Remedy, frozen=True):
