@@ -134,9 +134,15 @@ class Operand(Remedy, frozen=True):
 
 
 class StraightThrough(Remedy, frozen=True):
-    """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``."""
+    """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``.
+
+    ``soft``: where the operand is read, in another expression; ``call`` makes of it what the gradient goes to, a
+    ``.softmax(-1)`` of the logits of a one-hot vector.
+    """
 
     at: Location
+    soft: Location | None = None
+    call: str = ""
 
 
 class Wrap(Remedy, frozen=True):
@@ -275,6 +281,19 @@ class Freeze(Remedy, frozen=True):
     at: Location
 
 
+class AddUp(Remedy, frozen=True):
+    """Let the sum at a place, which an index selects the places of, count each of several for one place."""
+
+    at: Location
+
+
+class ReturnAlso(Remedy, frozen=True):
+    """Let the function around a place return so many times None behind what it returns: a Function's backward."""
+
+    at: Location
+    missing: int
+
+
 class ChainRule(Remedy, frozen=True):
     """Multiply what the function around a place returns, a Function's backward, by the gradient that it is given."""
 
@@ -285,6 +304,8 @@ Remedies = tuple[
     TakeOff
     | Freeze
     | ChainRule
+    | ReturnAlso
+    | AddUp
     | OutOfPlace
     | NotInPlace
     | Register
