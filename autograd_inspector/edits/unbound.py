@@ -22,7 +22,8 @@ def unbound_reads(tree: ast.Module) -> set[Read]:
     bound anywhere in them: when it is called is not known.
     """
     reads: set[Read] = set()
-    _Scope("", tree.body, frozenset(), frozenset(vars(builtins)) | {"__file__", "__name__"}, reads)
+    declared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    _Scope("", tree.body, frozenset(), frozenset(vars(builtins)) | {"__file__", "__name__"} | declared, reads)
     return reads
 
 
