@@ -101,7 +101,9 @@ def _kept_where_made(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:
     """Its gradient is kept from the line on that makes it, in the function that reads it by that name."""
     made, place = analysis.flow.birth(read.tensor), analysis.capture.place(read.site)
     name = read_of(place)
-    for frame in analysis.user_frames(made.site, "") if made is not None and place is not None else ():
+    if made is None or place is None or not name:
+        return
+    for frame in analysis.user_frames(made.site, ""):
         if frame.scope == place.scope and frame.target == name:
             yield (Insert(frame, f"{name}.retain_grad()", "behind"),)
 
