@@ -98,12 +98,16 @@ def carry_cures(
     kept = _kept(analysis, reader, tensor, freed_by)
     if kept and meant and not unstepped:
         yield from computed_again(analysis, made, reader)
+        left = left_after_a_cut(analysis.capture, analysis.flow, run, _together(reader, tensor, made))
+        if (made is not None and _of_state_alone(analysis, tensor, made)) or not meant <= left:
+            return  # What learns through it alone would learn nothing.
     if unstepped and freed_by.api == run.api == "backward":
         yield from retained(analysis, freed_by)
     held = kept_by(analysis, tensor)
     if held is not None and held.site >= 0 and not _read_when_new(analysis, reader, tensor, made):
         yield from stored_without_graph(analysis, held.site)
-    yield from written_off(analysis, carried_name(analysis, reader, tensor), reader, made, freed_by)
+    read = operand(analysis, reader, tensor) or carried_name(analysis, reader, tensor)
+    yield from written_off(analysis, read, reader, made, freed_by)
 
 
 def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:

@@ -12,6 +12,8 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.source.fragments import expression
 
+_SEVERAL = (ast.List, ast.Tuple)
+
 
 def operand(analysis: Analysis, op: Op, tensor: int) -> str:
     """The expression that an op's line reads the tensor by; "" where the source does not tell it from the others."""
@@ -37,5 +39,6 @@ def _operands(place: Location, node: ast.expr) -> list[ast.expr]:
         receivers = (
             [node.func.value] if isinstance(node.func, ast.Attribute) and is_value(place, node.func.value) else []
         )
-        return [*receivers, *(part for part in node.args if not isinstance(part, ast.Constant))]
+        given = [part for each in node.args for part in (each.elts if isinstance(each, _SEVERAL) else [each])]
+        return [*receivers, *(part for part in given if not isinstance(part, ast.Constant))]
     return []

@@ -7,7 +7,7 @@ import ast
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule
+from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -43,6 +43,26 @@ def chained(program: Program, remedy: ChainRule) -> list[Edit]:
         for value in values
         if not isinstance(value, (ast.Constant, ast.Starred))
     ]
+
+
+def returned_also(program: Program, remedy: ReturnAlso) -> list[Edit]:
+    """``return grad_output, None`` for ``return grad_output``."""
+    around = program.source.scopes_around(remedy.at.lineno)
+    function = next(
+        (scope for scope in around if isinstance(scope, ast.FunctionDef) and scope.name == "backward"), None
+    )
+    found = [] if function is None else [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    edits = []
+    for value in (node.value for node in found):
+        if value is None or isinstance(value, ast.Starred):
+            return []
+        text = program.within((value.lineno, value.col_offset), end_of(value))
+        bare = not isinstance(value, ast.Tuple) or not text.startswith("(")
+        line, column = end_of(value)
+        place = (line, column) if bare else (line, column - 1)
+        comma = "" if isinstance(value, ast.Tuple) and text.rstrip(")").rstrip().endswith(",") else ","
+        edits.append(program.edit(place, place, f"{comma} {', '.join(['None'] * remedy.missing)}"))
+    return edits
 
 
 _ONE_GRADIENT = 2

@@ -160,8 +160,17 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
         _filled(program, node, remedy.new)
         for part in _head(statement)
         for node in ast.walk(part)
-        if isinstance(node, ast.expr) and type(node) is type(wanted) and ast.dump(node) == shape
+        if isinstance(node, ast.expr)
+        and type(node) is type(wanted)
+        and ast.dump(node) == shape
+        and not _is_identified(program, node)
     ]
+
+
+def _is_identified(program: Program, node: ast.expr) -> bool:
+    """Whether it is only asked which object something is: ``h is None``."""
+    parent = program.source.parents.get(node)
+    return isinstance(parent, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops)
 
 
 def _computed(statement: ast.stmt) -> ast.expr | None:
@@ -200,7 +209,8 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
 def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
     """``x + (hard - x).detach()``, with the cast that a comparison is followed by."""
     node = program.expression(remedy.at)
-    operand = _compared(node, remedy.at) if node is not None else None
+    read = program.expression(remedy.soft) if remedy.soft is not None else node
+    operand = _compared(read, remedy.soft or remedy.at) if read is not None else None
     if node is None or operand is None or isinstance(operand, ast.Starred):
         return []
     outer = program.source.parents.get(node)
@@ -210,15 +220,24 @@ def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
     elif isinstance(node, ast.Compare):
         return []  # A boolean has no sum with what it was compared to.
     soft, hard = program.written(operand), program.written(node)
+    within = start_of(node) <= start_of(operand) and end_of(operand) <= end_of(node)
+    if not within and not is_path(operand):
+        return []
     first = soft
-    if not is_path(operand):
+    if remedy.call or not is_path(operand):
         # Computed twice it might draw, or count, twice.
         statement = program.statement_of(node)
         free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
         if not free:
             return []
-        soft, first = free[0], f"({free[0]} := {soft})"
-        hard = program.within(start_of(node), start_of(operand)) + soft + program.within(end_of(operand), end_of(node))
+        closed = soft if isinstance(operand, _ATOMS) else f"({soft})"
+        soft, first = free[0], f"({free[0]} := {closed + remedy.call if remedy.call else soft})"
+        if within:
+            before, behind = (
+                program.within(start_of(node), start_of(operand)),
+                program.within(end_of(operand), end_of(node)),
+            )
+            hard = before + soft + behind
     text = f"{first} + ({hard} - {soft}).detach()"
     return [program.edit(start_of(node), end_of(node), text if _stands_alone(program, node) else f"({text})")]
 

@@ -9,7 +9,7 @@ from autograd_inspector.edits.out_of_place import OPERATORS
 from autograd_inspector.edits.program import Program, end_of, first_place
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import KeepOwnPart, WriteInto
+from autograd_inspector.model.remedy import AddUp, KeepOwnPart, WriteInto
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.writing import written
 
@@ -49,6 +49,25 @@ def _in_place(program: Program, statement: ast.stmt) -> tuple[ast.expr | None, s
             place = len(program.written(method))
             return owner, f"{whole[:place]}_{whole[place:]}"
     return None, ""
+
+
+def added_up(program: Program, remedy: AddUp) -> list[Edit]:
+    """``out.index_put_((index,), values, accumulate=True)`` for ``out[index] += values``."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.AugAssign(target=ast.Subscript(value=out, slice=index), op=ast.Add(), value=values):
+            pass
+        case ast.Assign(
+            targets=[ast.Subscript(value=out, slice=index) as target],
+            value=ast.BinOp(left=left, op=ast.Add(), right=values),
+        ) if program.written(left) == program.written(target):
+            pass
+        case _:
+            return []
+    if not is_path(out) or isinstance(index, (ast.Tuple, ast.Slice)):
+        return []
+    text = f"index_put_(({program.written(index)},), {program.written(values)}, accumulate=True)"
+    return [program.edit(first_place(statement), end_of(statement), f"{program.written(out)}.{text}")]
 
 
 def own_part_kept(program: Program, remedy: KeepOwnPart) -> list[Edit]:

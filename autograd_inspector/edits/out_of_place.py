@@ -6,6 +6,7 @@ import ast
 
 from autograd_inspector.edits.expressions import called, with_argument
 from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.scope import is_last_use
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, ReturnNew
@@ -32,29 +33,29 @@ def computed_anew(program: Program, remedy: OutOfPlace) -> list[Edit]:
     statement = program.statement(remedy.at)
     node = program.expression(remedy.at)
     match statement:
-        case ast.AugAssign(target=ast.Name() | ast.Attribute()):
-            return _augmented(program, statement)
-        case ast.AugAssign(target=ast.Subscript() as target):
-            return _copy_first(program, statement, _owner(target))
-        case ast.Assign(targets=[ast.Subscript() as target], value=value) if node is not value:
-            return _copy_first(program, statement, _owner(target))
+        case ast.AugAssign(target=ast.Subscript() as target) if remedy.views:
+            return _copy_first(program, statement, _owner(target, remedy.views), read_later=remedy.read_later)
+        case ast.AugAssign():
+            return _augmented(program, statement, read_later=remedy.read_later)
+        case ast.Assign(targets=[ast.Subscript() as target], value=value) if node is not value and remedy.views:
+            return _copy_first(program, statement, _owner(target, remedy.views), read_later=remedy.read_later)
     if isinstance(node, ast.Call) and any(keyword.arg == "inplace" for keyword in node.keywords):
         return with_argument(program, node, "inplace", "False")
     if statement is None or not isinstance(node, ast.Call):
         return []
-    return _methods(program, statement, node, copied=remedy.copied)
+    return _methods(program, statement, node, remedy)
 
 
-def _augmented(program: Program, statement: ast.AugAssign) -> list[Edit]:
+def _augmented(program: Program, statement: ast.AugAssign, *, read_later: bool) -> list[Edit]:
     operator = OPERATORS.get(type(statement.op))
     target = _without_data(statement.target)
-    if operator is None or not is_path(target) or _is_loop_variable(program, statement, target):
+    if operator is None or not _may_get_another(program, statement, target, read_later=read_later):
         return []
     name, value = program.written(target), program.written(statement.value)
     if not isinstance(statement.value, _TIGHT):
         value = f"({value})"
     return [
-        program.edit(start_of(statement), start_of(statement.value), f"{name} = {program.written(target)} {operator} "),
+        program.edit(start_of(statement), start_of(statement.value), f"{name} = {name} {operator} "),
         *(
             [program.edit(start_of(statement.value), end_of(statement.value), value)]
             if value != program.written(statement.value)
@@ -63,7 +64,7 @@ def _augmented(program: Program, statement: ast.AugAssign) -> list[Edit]:
     ]
 
 
-def _methods(program: Program, statement: ast.stmt, node: ast.Call, *, copied: bool) -> list[Edit]:
+def _methods(program: Program, statement: ast.stmt, node: ast.Call, remedy: OutOfPlace) -> list[Edit]:
     """All methods in place of a chain: ``x.add_(1).mul_(2)``. The variable that they modify gets the result."""
     chain = _outermost_call(program, node)
     methods, base = _in_place_methods(chain)
@@ -71,19 +72,28 @@ def _methods(program: Program, statement: ast.stmt, node: ast.Call, *, copied: b
         return _function(program, statement, node)
     target = _without_data(base)
     whole = isinstance(statement, ast.Expr) and statement.value is chain
-    if (copied or not is_path(target)) and whole:
-        return _copy_first(program, statement, _owner(base))
-    if copied:
-        return []
+    own = _is_own(target) and (remedy.views == 0 or not isinstance(target, ast.Subscript) or not whole)
+    if remedy.copied or (whole and not own):
+        owner = _owner(base, remedy.views)
+        if not whole:
+            return _copied_there(program, methods[-1])
+        return _copy_first(program, statement, owner, read_later=remedy.read_later)
     edits = [program.edit((end_of(m)[0], end_of(m)[1] - 1), end_of(m), "") for m in methods]
     if target is not base:
         edits.append(program.edit(end_of(target), end_of(base), ""))
     if whole:
-        if not is_path(target) or _is_loop_variable(program, statement, target):
+        if not _may_get_another(program, statement, target, read_later=remedy.read_later):
             return []
         begin = start_of(statement)
         return [program.edit(begin, begin, f"{program.written(target)} = "), *edits]
     return edits
+
+
+def _copied_there(program: Program, method: ast.Attribute) -> list[Edit]:
+    """``x.clone().fill_(1)`` within an expression."""
+    line, column = end_of(method)
+    column -= len(method.attr.encode()) + 1
+    return [program.edit((line, column), (line, column), ".clone()")] if column >= 0 else []
 
 
 def _in_place_methods(chain: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
@@ -98,25 +108,52 @@ def _in_place_methods(chain: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
     return methods, chain
 
 
-def _owner(node: ast.expr) -> ast.expr:
-    """The variable that a view shows of: ``mask`` of ``mask.diagonal(1)``, of ``mask[0].T`` and of ``mask.data``."""
-    while not isinstance(node, ast.Name):
+def _owner(node: ast.expr, views: int) -> ast.expr:
+    """What so many views show a part of: ``mask`` of ``mask.diagonal(1)``, of ``mask[0].T`` and of ``mask.data``.
+
+    -1: whatever looks like one is a view.
+    """
+    while views and not isinstance(node, ast.Name):
         match node:
             case ast.Call(func=ast.Attribute(value=value)) | ast.Subscript(value=value):
                 node = value
-            case ast.Attribute(value=value, attr="data" | "T" | "mT" | "H" | "mH" | "real" | "imag"):
+            case ast.Attribute(value=value) if views > 0 or node.attr in _VIEWS:
                 node = value
             case _:
                 return node
+        views -= 1
     return node
 
 
-def _copy_first(program: Program, statement: ast.stmt, owner: ast.expr) -> list[Edit]:
+_VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
+
+
+def _copy_first(program: Program, statement: ast.stmt, owner: ast.expr, *, read_later: bool) -> list[Edit]:
     """``x = x.clone()`` before the statement that modifies it."""
-    if not is_path(owner) or _is_loop_variable(program, statement, owner):
+    if not _may_get_another(program, statement, owner, read_later=read_later):
         return []
     name = program.written(owner)
     return beside(program, statement, f"{name} = {name}.clone()", "before")
+
+
+def _may_get_another(program: Program, statement: ast.stmt, target: ast.expr, *, read_later: bool) -> bool:
+    """Whether the program would find a new tensor where the statement has modified one."""
+    return (
+        _is_own(target)
+        and not _is_loop_variable(program, statement, target)
+        and not (read_later and isinstance(target, ast.Name) and is_last_use(program, statement, target.id))
+    )
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether it is a variable, an attribute or an item, which means the same wherever it is written."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and any(
+            isinstance(n, (ast.Call, ast.NamedExpr)) for n in ast.walk(node.slice)
+        ):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _is_loop_variable(program: Program, statement: ast.stmt, target: ast.expr) -> bool:
@@ -179,7 +216,7 @@ def _says_inplace(call: ast.Call) -> ast.Constant | None:
 def returned_new(program: Program, remedy: ReturnNew) -> list[Edit]:
     """The op out of place in a hook; what a hook that returns nothing has made is returned at its end."""
     statement = program.statement(remedy.at)
-    edits = computed_anew(program, OutOfPlace(remedy.at, remedy.copied))
+    edits = computed_anew(program, remedy.how)
     hook: ast.AST | None = statement
     while hook is not None and not isinstance(hook, (ast.FunctionDef, ast.Lambda)):
         hook = program.source.parents.get(hook)

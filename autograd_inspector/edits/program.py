@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from autograd_inspector.edits.patching import lines_of
+from autograd_inspector.edits.unbound import Read, unbound_reads
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.index import Source
@@ -32,6 +33,11 @@ class Program:
         # A file was parsed for the report; a cell only as it was compiled, not as it was typed.
         source = source_of(self.filename, list(io.StringIO(self.text))) if self.cell is None else None
         return source or Source(parsed(self.text) or ast.Module([], []))
+
+    @cached_property
+    def unbound(self) -> set[Read]:
+        """What it reads already where it may have no value."""
+        return unbound_reads(self.source.tree)
 
     def expression(self, at: Location) -> ast.expr | None:
         """The expression, of more than a name, that stands exactly at a place; None within an f-string.

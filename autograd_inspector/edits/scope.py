@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from autograd_inspector.edits.program import Program
+from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.source.index import Function
 
 
@@ -19,6 +19,30 @@ def all_known(program: Program, statement: ast.stmt, text: str) -> bool:
     own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return read <= own | _known(program, statement.lineno) | set(vars(builtins))
+
+
+def is_last_use(program: Program, statement: ast.stmt, name: str) -> bool:
+    """Whether nothing in the function around a statement reads a variable of its own after it.
+
+    Given another tensor there, whoever knows the old one by another name would not see the new one.
+    """
+    scope = program.source.scope_at(statement.lineno)
+    if scope is program.source.tree or any(name in node.names for node in ast.walk(scope) if isinstance(node, _SHARED)):
+        return False
+    begin = end_of(statement)
+    node: ast.AST | None = statement
+    while node is not None and node is not scope:
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            begin = start_of(node)
+        node = program.source.parents.get(node)
+    return not any(
+        node.id == name and start_of(node) >= begin
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    )
+
+
+_SHARED = (ast.Global, ast.Nonlocal)
 
 
 def _known(program: Program, line: int) -> set[str]:

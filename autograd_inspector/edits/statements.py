@@ -37,7 +37,16 @@ def removed(program: Program, remedy: Remove) -> list[Edit]:
     statement = program.statement(remedy.at)
     if statement is None or isinstance(statement, (*_COMPOUND, ast.Return)) or _read_elsewhere(program, statement):
         return []
+    if remedy.calling and not _only_calls(statement, remedy.calling):
+        return []
     return [left_out(program, statement)]
+
+
+def _only_calls(statement: ast.stmt, function: str) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))):
+            return name == function
+    return False
 
 
 def _read_elsewhere(program: Program, statement: ast.stmt) -> bool:
@@ -172,6 +181,8 @@ def repeated(program: Program, remedy: Again) -> list[Edit]:
     if one is None or other is None or one is other or isinstance(one, _COMPOUND):
         return []
     if not all_known(program, other, program.written(one)):
+        return []
+    if remedy.once and any(isinstance(each, _LOOPS) for each in _outwards(program, other)):
         return []
     lines = program.reindented(one.lineno, end_of(one)[0], program.indent(other)).rstrip("\n") + "\n"
     return _put(program, other, program.written(one), lines, remedy.where)

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.closures import backward_from, bound_now, chained
+from autograd_inspector.edits.closures import backward_from, bound_now, chained, returned_also
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -17,16 +17,18 @@ from autograd_inspector.edits.expressions import (
     with_operand,
 )
 from autograd_inspector.edits.freezing import frozen
-from autograd_inspector.edits.into_place import own_part_kept, written_into
+from autograd_inspector.edits.into_place import added_up, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
 from autograd_inspector.edits.settings import set_everywhere
 from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.unbound import unbound_reads
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
+    AddUp,
     Again,
     BackwardFrom,
     BindNow,
@@ -46,6 +48,7 @@ from autograd_inspector.model.remedy import (
     Remedies,
     Remove,
     Rename,
+    ReturnAlso,
     ReturnNew,
     RunOnce,
     SetArgument,
@@ -60,6 +63,7 @@ from autograd_inspector.model.remedy import (
     Wrap,
     WriteInto,
 )
+from autograd_inspector.source.parsed import parsed
 
 Writer = Callable[[Program, Any], list[Edit]]
 
@@ -95,6 +99,8 @@ _WRITERS: Mapping[type, Writer] = {
     ReturnNew: returned_new,
     Freeze: frozen,
     ChainRule: chained,
+    ReturnAlso: returned_also,
+    AddUp: added_up,
 }
 
 Programs = Callable[[Location], Program | None]
@@ -124,6 +130,12 @@ def _edits(remedies: Remedies, programs: Programs) -> tuple[Edit, ...]:
         if overlap(program.text, here):
             return ()
         after = patched(program.text, [here])
-        if after == program.text or not compiles(after):
+        if after == program.text or not compiles(after) or _reads_what_is_not_bound(program, after):
             return ()
     return tuple(edits)
+
+
+def _reads_what_is_not_bound(program: Program, after: str) -> bool:
+    """Whether the text reads a name, where it may have no value, that the program did not read so before."""
+    tree = parsed(after)
+    return tree is None or not unbound_reads(tree) <= program.unbound

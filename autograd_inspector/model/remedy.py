@@ -31,11 +31,15 @@ class TakeOff(Remedy, frozen=True):
 class OutOfPlace(Remedy, frozen=True):
     """Compute a new tensor where the statement at a place modifies one: ``x = x.add(1)`` for ``x.add_(1)``.
 
-    ``copied``: what has no such form works on a copy: ``x = x.clone().fill_(1)``.
+    ``copied``: what has no such form works on a copy: ``x = x.clone().fill_(1)``. ``views``: so many subscripts, calls
+    and attributes, counted from the end, show a part of a tensor, which is ``cache["k"]`` of ``cache["k"][0].add_(1)``;
+    -1 where that is not known. ``read_later``: something reads what was written, and so has to find the new tensor.
     """
 
     at: Location
     copied: bool = False
+    views: int = -1
+    read_later: bool = False
 
 
 class NotInPlace(Remedy, frozen=True):
@@ -59,9 +63,10 @@ class Register(Remedy, frozen=True):
 
 
 class Remove(Remedy, frozen=True):
-    """Leave out the statement at a place."""
+    """Leave out the statement at a place; ``calling``: only one that is a call of a function of that name."""
 
     at: Location
+    calling: str = ""
 
 
 class Insert(Remedy, frozen=True):
@@ -129,9 +134,15 @@ class Operand(Remedy, frozen=True):
 
 
 class StraightThrough(Remedy, frozen=True):
-    """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``."""
+    """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``.
+
+    ``soft``: where the operand is read, in another expression; ``call`` makes of it what the gradient goes to, a
+    ``.softmax(-1)`` of the logits of a one-hot vector.
+    """
 
     at: Location
+    soft: Location | None = None
+    call: str = ""
 
 
 class Wrap(Remedy, frozen=True):
@@ -142,11 +153,12 @@ class Wrap(Remedy, frozen=True):
 
 
 class Again(Remedy, frozen=True):
-    """Run the statement at a place again right before, or behind, another one."""
+    """Run the statement at a place again right before, or behind, another one; ``once``: not in a loop."""
 
     at: Location
     to: Location
     where: Literal["before", "behind"] = "before"
+    once: bool = False
 
 
 class Hoist(Remedy, frozen=True):
@@ -255,14 +267,31 @@ class EachItsOwn(Remedy, frozen=True):
 class ReturnNew(Remedy, frozen=True):
     """Let the hook that modifies a gradient at a place return a new one."""
 
-    at: Location
-    copied: bool = False
+    how: OutOfPlace
+
+    @property
+    def at(self) -> Location:
+        """Where it is modified."""
+        return self.how.at
 
 
 class Freeze(Remedy, frozen=True):
     """Freeze what the statement at a place only seems to: by an attribute that nobody reads, or by `detach()`."""
 
     at: Location
+
+
+class AddUp(Remedy, frozen=True):
+    """Let the sum at a place, which an index selects the places of, count each of several for one place."""
+
+    at: Location
+
+
+class ReturnAlso(Remedy, frozen=True):
+    """Let the function around a place return so many times None behind what it returns: a Function's backward."""
+
+    at: Location
+    missing: int
 
 
 class ChainRule(Remedy, frozen=True):
@@ -275,6 +304,8 @@ Remedies = tuple[
     TakeOff
     | Freeze
     | ChainRule
+    | ReturnAlso
+    | AddUp
     | OutOfPlace
     | NotInPlace
     | Register

@@ -48,7 +48,9 @@ class TorchError(Enum):
     OTHER_GROUPS_LOADED = r"doesn't match the size of optimizer's group|different number of parameter groups"
     DEEPCOPY_OF_NON_LEAF = r"graph leaves\) support the deepcopy protocol|only tensors created explicitly by the user"
     NON_LEAF_SENT = r"cowardly refusing to serialize non-leaf tensor"
-    WRONG_GRADIENTS = r"returned an (?:incorrect number of gradients|invalid gradient)"
+    WRONG_GRADIENTS = (
+        r"returned an (?:incorrect number of gradients(?: \(expected (\d+), got (\d+)\))?|invalid gradient)"
+    )
     ONCE_DIFFERENTIABLE = r"marked with @once_differentiable"
     NAN_IN_BACKWARD = r"returned nan values in its"
     NO_DERIVATIVE = r"derivative for '.*' is not implemented"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Operand, OutOfPlace, Remedies
+from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -82,7 +83,10 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         analysis.places((found.changed, "changed in place here"), (found.stacked, "put together here")),
         (name,),
         ops=(found.stacked.index,),
-        cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(found.changed.site, "")[:1]),
+        cures=tuple(
+            (out_of_place(analysis, found.changed, place),)
+            for place in analysis.user_frames(found.changed.site, "")[:1]
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import AddUp
 
 _OPERANDS = 3
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
@@ -86,4 +87,5 @@ def _problem(analysis: Analysis, op: Op) -> Problem:
         analysis.user_frames(op.site, "sums overwritten here"),
         (name,),
         ops=(op.index,),
+        cures=tuple((AddUp(place),) for place in analysis.user_frames(op.site, "")[:1]),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.quoting import ending_in, in_place
+from autograd_inspector.advice.receivers import read_of
 from autograd_inspector.advice.spelling import assignable, is_path, method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import ended_by
@@ -88,8 +89,23 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         analysis.places((made, "became a non-leaf here"), *((read, ".grad read here") for read in reads[:4])),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
-        cures=(*_leaf_again(analysis, tensors[0], made), *_cures(analysis, tensors)),
+        cures=(
+            *_leaf_again(analysis, tensors[0], made),
+            *_cures(analysis, tensors),
+            *(cure for read in reads[:1] for cure in _kept_where_made(analysis, read)),
+        ),
     )
+
+
+def _kept_where_made(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:
+    """Its gradient is kept from the line on that makes it, in the function that reads it by that name."""
+    made, place = analysis.flow.birth(read.tensor), analysis.capture.place(read.site)
+    name = read_of(place)
+    if made is None or place is None or not name:
+        return
+    for frame in analysis.user_frames(made.site, ""):
+        if frame.scope == place.scope and frame.target == name:
+            yield (Insert(frame, f"{name}.retain_grad()", "behind"),)
 
 
 def _leaf_again(analysis: Analysis, tensor: int, made: Op | None) -> Iterator[Remedies]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModelLoaded, NamesUnmatched
+from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.renaming import Renaming, renaming_of, wrapper_of
 from autograd_inspector.model.wording import counted, join_names
 
@@ -59,7 +60,16 @@ def _problem(analysis: Analysis, event: NamesUnmatched, others: tuple[NamesUnmat
         _fix(event),
         analysis.user_frames(event.site, "passed here"),
         (event.type, *event.names[:_NAMED]),
+        cures=tuple(_cures(analysis, event)),
     )
+
+
+def _cures(analysis: Analysis, event: NamesUnmatched) -> Iterator[Remedies]:
+    """The names as the module has them, where none of those that it is given is."""
+    renaming = renaming_of(dict.fromkeys(event.names, ()), dict.fromkeys(event.own, ()))
+    place = analysis.capture.place(event.site)
+    if renaming and event.in_vain and event.method == "load_state_dict" and place is not None:
+        yield (Operand(place, "argument", f"{{{_expression(renaming)}: value for name, value in {{}}.items()}}"),)
 
 
 def _loaded_otherwise(analysis: Analysis, event: NamesUnmatched, others: tuple[NamesUnmatched, ...]) -> bool:

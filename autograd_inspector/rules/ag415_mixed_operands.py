@@ -14,6 +14,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ModelLoaded, ParameterRegistered, ParametersConverted
+from autograd_inspector.model.remedy import Remedies, SetArgument
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
@@ -82,7 +83,15 @@ def _mixed(analysis: Analysis, op: Op, value: Property) -> Iterator[Problem]:
         ),
         tuple(name_of(analysis, t) for t in (*met, *(origin.tensor for origin in origins))),
         ops=(op.index,),
+        cures=tuple(_cures(analysis, blamed[0])),
     )
+
+
+def _cures(analysis: Analysis, origin: Origin) -> Iterator[Remedies]:
+    """What was loaded is copied into the parameters."""
+    if isinstance(origin.event, ModelLoaded):
+        places = analysis.user_frames(origin.event.site, "")
+        yield from ((SetArgument(place, "load_state_dict", "assign", ""),) for place in places)
 
 
 def _rank(origin: Origin, record: TensorRecord) -> int:

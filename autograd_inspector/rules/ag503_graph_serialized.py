@@ -64,8 +64,22 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         _fix(analysis, held, "Copy" if copied else "Send", keeper),
         (*stored, *made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))),
         tuple(names),
-        cures=tuple((Substitute(place, "", "{}.detach()"),) for place in (*stored, *made)[:2]),
+        cures=tuple(
+            (Substitute(place, "", "{}.detach()"),)
+            for places, elsewhere in ((stored, True), (made, False))
+            for place in places[:1]
+            if not any(_differentiated(analysis, t, elsewhere=elsewhere) for t in held[:4])
+        ),
     )
+
+
+def _differentiated(analysis: Analysis, tensor: int, *, elsewhere: bool) -> bool:
+    """Whether the program computes with it what may be differentiated; ``elsewhere``: in another function than made it."""
+    capture, made = analysis.capture, analysis.flow.birth(tensor)
+    home = capture.place(made.site) if made is not None and elsewhere else None
+    readers = (capture.ops[index] for index in capture.readers.get(tensor, ()))
+    places = (capture.place(op.site) for op in readers if op.recorded)
+    return any(place is not None and (home is None or place.scope != home.scope) for place in places)
 
 
 def _held(analysis: Analysis, failed: list[Op]) -> list[int]:

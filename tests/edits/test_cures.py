@@ -354,6 +354,129 @@ CURES = {
         """,
         ["out = hard - soft.detach() + soft"],
     ),
+    "an item of a list, in place": (
+        """
+        nets = nn.ModuleList(nn.Sequential(nn.Linear(3, 3), nn.Sigmoid()) for _ in range(2))
+        maps = [net(torch.randn(4, 3)) for net in nets]
+        for i in range(1, -1, -1):
+            maps[i] += 1
+        sum(each.sum() for each in maps).backward()
+        """,
+        ["maps[i] = maps[i] + 1"],
+    ),
+    "a part of what a dict holds, in place": (
+        """
+        net = nn.Linear(3, 3)
+        cache = {"h": torch.sigmoid(net(torch.randn(4, 3)))}
+        loss = cache["h"].sum()
+        cache["h"][0].add_(1)
+        loss.backward()
+        """,
+        ['cache["h"] = cache["h"].clone()'],
+    ),
+    "a diagonal that is filled": (
+        """
+        net = nn.Linear(3, 3)
+        sim = torch.exp(net(torch.eye(3)))
+        sim.fill_diagonal_(0)
+        sim.sum().backward()
+        """,
+        ["sim = sim.clone()"],
+    ),
+    "a hard choice": (
+        """
+        net, head = nn.Linear(3, 4), nn.Linear(4, 1)
+        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        x = net(torch.randn(4, 3))
+        hard = nn.functional.one_hot(x.argmax(-1), 4).float()
+        head(hard).pow(2).mean().backward()
+        opt.step()
+        """,
+        [
+            "hard = (soft := x.softmax(-1)) + (nn.functional.one_hot(soft.argmax(-1), 4).float() - soft).detach()",
+        ],
+    ),
+    "a backward that forgets an argument": (
+        """
+        class Scaled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, factor):
+                ctx.factor = factor
+                return x * factor
+
+            @staticmethod
+            def backward(ctx, grad_output):
+                return grad_output * ctx.factor
+
+        net = nn.Linear(3, 1)
+        Scaled.apply(net(torch.randn(4, 3)), 2.0).sum().backward()
+        """,
+        ["return grad_output * ctx.factor, None"],
+    ),
+    "sums of which one is kept": (
+        """
+        net = nn.Linear(3, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        out = torch.zeros(2, 2)
+        segments = torch.tensor([0, 0, 1, 1, 1])
+        out[segments] += net(torch.ones(5, 3))
+        out.pow(2).mean().backward()
+        opt.step()
+        """,
+        ["out.index_put_((segments,), net(torch.ones(5, 3)), accumulate=True)"],
+    ),
+    "names of a wrapper": (
+        """
+        net = nn.Linear(3, 2)
+        saved = nn.ModuleDict({"module": nn.Linear(3, 2)}).state_dict()
+        net.load_state_dict(saved, strict=False)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        net(torch.ones(5, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ['net.load_state_dict({name.removeprefix("module."): value for name, value in saved.items()}, strict=False)'],
+    ),
+    "a gradient of what a line computes": (
+        """
+        net = nn.Linear(3, 2)
+
+        class Attack:
+            def loss(self, x):
+                hidden = net(x)
+                loss = hidden.tanh().sum()
+                loss.backward()
+                return hidden.grad.norm()
+
+        Attack().loss(torch.randn(4, 3))
+        """,
+        ["hidden.retain_grad()"],
+    ),
+    "another precision that is assigned": (
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+        saved = {name: value.double() for name, value in net[1].state_dict().items()}
+        net[1].load_state_dict(saved, assign=True)
+        net(torch.randn(4, 3)).sum().backward()
+        """,
+        ["net[1].load_state_dict(saved)"],
+    ),
+    "a view that is carried on": (
+        """
+        model, actor = nn.Linear(3, 3), nn.Linear(3, 1)
+        one = torch.optim.SGD(model.parameters(), lr=0.1)
+        two = torch.optim.SGD(actor.parameters(), lr=0.1)
+        for _ in range(2):
+            feats = model(torch.randn(4, 3)).tanh()
+            one.zero_grad()
+            feats.pow(2).mean().backward()
+            one.step()
+            start = feats.flatten(0, 1)
+            two.zero_grad()
+            actor(start.view(4, 3)).pow(2).mean().backward()
+            two.step()
+        """,
+        ["feats = feats.detach()"],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)
@@ -421,3 +544,68 @@ def test_a_root_is_kept_away_from_zero(tmp_path):
     """
     report, path = report_of(tmp_path, before, values=True)
     assert changes(before, report.patched()[str(path)]) == ["d = ((net(x) - net(x)).pow(2).sum(1) + 1e-12).sqrt()"]
+
+
+KEPT = {
+    "a graph that two backwards would go through": """
+        gen, critic = nn.Linear(3, 3), nn.Linear(3, 1)
+        g_opt = torch.optim.SGD(gen.parameters(), lr=0.1)
+        c_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for _ in range(2):
+            with torch.no_grad():
+                fake = gen(torch.randn(4, 3))
+            c_opt.zero_grad()
+            critic(fake).pow(2).mean().backward()
+            c_opt.step()
+            g_opt.zero_grad()
+            (1 - critic(fake)).pow(2).mean().backward()
+            g_opt.step()
+    """,
+    "a cache that a parameter learns through": """
+        class Decay(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.log = nn.Parameter(torch.zeros(3))
+                self.decay = torch.exp(-self.log.exp())
+
+            def forward(self, x):
+                return x * self.decay
+
+        net = nn.Sequential(nn.Linear(3, 3), Decay())
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+    """,
+    "a hook that the step itself registers": """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x):
+            net.weight.register_hook(lambda grad: grad * 0.5)
+            opt.zero_grad()
+            net(x).pow(2).mean().backward()
+            opt.step()
+
+        for _ in range(3):
+            step(torch.randn(4, 3))
+    """,
+    "a no_grad that nothing enters": """
+        teacher, student = nn.Linear(3, 1), nn.Linear(3, 1)
+        opt = torch.optim.SGD(student.parameters(), lr=0.1)
+        x = torch.randn(4, 3)
+        torch.no_grad()
+        target = teacher(x)
+        (student(x) - target).pow(2).mean().backward()
+        opt.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_no_edit_makes_a_program_worse(tmp_path, name):
+    """Something is told, and what a change of a line would only make worse stays as it is."""
+    report, path = report_of(tmp_path, KEPT[name])
+    assert [finding for finding in report.findings if finding.severity != "info"]
+    assert str(path) not in report.patched()

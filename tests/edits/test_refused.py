@@ -8,12 +8,14 @@ from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.written import edits_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
+    AddUp,
     Again,
     Hoist,
     Insert,
     Move,
     Operand,
     OutOfPlace,
+    Remove,
     SetArgument,
     StraightThrough,
     Substitute,
@@ -73,6 +75,31 @@ CASES = {
         "for x in y:\n    pass\nfor x in y:\n    f(x)\n",
         lambda t: Again(place(t, "for x in y:\n"[:-1]), place(t, "f(x)")),
     ),
+    "a name that is bound further down alone": (
+        "def f(x):\n    x.backward()\n    h = x\n    return h\n",
+        lambda t: Insert(place(t, "x.backward()"), "h = h.detach()", "behind"),
+    ),
+    "a name that only one branch binds": (
+        "def f(x):\n    if x:\n        h = x\n    x.backward()\n",
+        lambda t: Insert(place(t, "x.backward()"), "h = h.detach()", "behind"),
+    ),
+    "a variable that nothing reads afterwards, but its memory": (
+        "def f(h):\n    h.add_(1)\n",
+        lambda t: OutOfPlace(place(t, "h.add_(1)"), views=0, read_later=True),
+    ),
+    "an item that a call finds": (
+        "xs[next(it)].add_(1)\n",
+        lambda t: OutOfPlace(place(t, "xs[next(it)].add_(1)"), views=0),
+    ),
+    "a statement that does more than to call": (
+        "metric.update(x)\n",
+        lambda t: Remove(place(t, "metric.update(x)"), "set_grad_enabled"),
+    ),
+    "a repetition that is to happen once": (
+        "o = f(x)\nfor x in y:\n    g(x)\n",
+        lambda t: Again(place(t, "o = f(x)"), place(t, "g(x)"), once=True),
+    ),
+    "several sums by a slice": ("a[1:] += b\n", lambda t: AddUp(place(t, "a[1:] += b"))),
     "out of a loop that it is not in": ("a()\nb()\n", lambda t: Hoist(place(t, "a()"), place(t, "b()"))),
 }
 

@@ -2,9 +2,9 @@
 
 Each program runs once in a block, in a fork; then its text with `report.patched()` runs in another one. Of a sick
 program: `offered`, the report changes its file (with the edits of its infos, where the truth says that the fault is
-minor); `compiles`, what it gives is Python; `cured`, the patched program no longer shows the symptom; `quiet`, and no
-error and no warning is told that was not told before. Of a healthy one: `same`, no edit that is called safe, be it of
-an info, changes how it ends.
+minor); `compiles`, what it gives is Python; `harmless`, it raises nothing where the program did not raise; `cured`, the
+patched program no longer shows the symptom; `quiet`, and fewer errors and warnings are told, none of them new. Of a
+healthy one: `same`, no edit that is called safe, be it of an info, changes how it ends.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class Seen:
     """What a run showed: whether the symptom is there, what was told, and the new text."""
 
     symptom: bool
-    loud: frozenset[str]
+    loud: tuple[str, ...] = ()
     patched: str = ""
     safe: str = ""
     fault: str = ""
@@ -60,7 +61,7 @@ def seen(source: Path, text: str | None = None) -> Seen:
     every = tuple(finding.rule for finding in report.findings)
     return Seen(
         _shows(module, truth, outcome),
-        frozenset(finding.rule for finding in report.findings if finding.severity in LOUD),
+        tuple(sorted(finding.rule for finding in report.findings if finding.severity in LOUD)),
         report.patched(every if truth.minor else None).get(str(source), ""),
         report.patched(every, unsafe=False).get(str(source), ""),
         repr(outcome)[:200] if isinstance(outcome, Exception) else "",
@@ -82,11 +83,21 @@ def repaired(source: Path) -> Score:
             return Score({})
         return Score({"same": _forked(source, first.safe).symptom == first.symptom})
     second = _forked(source, first.patched) if first.patched else None
+    said = [f"told {[*first.loud]}", *([f"then {[*second.loud]} {second.fault}"] if second else [])]
+    return Score(judged(first, second), said)
+
+
+def judged(first: Seen, second: Seen | None) -> dict[str, bool]:
+    """Aim -> whether the patched program reaches it; None: nothing was offered."""
     cured = second is not None and not second.symptom
-    quiet = cured and second is not None and second.loud <= first.loud
-    said = [f"told {sorted(first.loud)}", *([f"then {sorted(second.loud)} {second.fault}"] if second else [])]
-    reached = {"offered": second is not None, "compiles": compiles(first.patched), "cured": cured, "quiet": quiet}
-    return Score(reached, said)
+    then, now = Counter(first.loud), Counter(second.loud if second is not None else ())
+    return {
+        "offered": second is not None,
+        "compiles": compiles(first.patched),
+        "harmless": second is None or not second.fault or bool(first.fault),
+        "cured": cured,
+        "quiet": cured and now <= then and (now != then or not then),
+    }
 
 
 def compiles(text: str) -> bool:
@@ -104,7 +115,7 @@ def _forked(source: Path, text: str | None = None) -> Seen:
     child = forks.Process(target=_send, args=(source, text, sender))
     child.start()
     sender.close()
-    nothing = Seen(symptom=True, loud=frozenset(), fault="the process died, or does not end")
+    nothing = Seen(symptom=True, fault="the process died, or does not end")
     try:
         answer = receiver.recv() if receiver.poll(LIMIT) else nothing
     except EOFError:
@@ -122,7 +133,7 @@ def _send(source: Path, text: str | None, sender) -> None:
     try:
         sender.send(seen(source, text))
     except BaseException as error:
-        sender.send(Seen(symptom=True, loud=frozenset(), fault=f"{error!r}"))
+        sender.send(Seen(symptom=True, fault=f"{error!r}"))
 
 
 def main(arguments: list[str]) -> int:

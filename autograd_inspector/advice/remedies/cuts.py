@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
 from autograd_inspector.model.remedy import Insert, Operand, Remedies, Remove, SetArgument, TakeOff, Unblock, Undecorate
@@ -13,6 +14,9 @@ from autograd_inspector.model.remedy import Insert, Operand, Remedies, Remove, S
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
     """The values themselves in place of copies without history, which those ops made; only of all of them at once."""
+    ops = tuple(ops)
+    if freed_too_early(analysis.capture, analysis.flow, ops):
+        return
     sites = dict.fromkeys(op.site for op in ops)
     places = [analysis.capture.place(site) for site in sites]
     known = [place for place in places if place is not None]
@@ -33,6 +37,8 @@ def _inside(place: Location, other: Location) -> bool:
 def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[Remedies]:
     """The computation outside of the grad mode that kept it from being recorded."""
     capture = analysis.capture
+    if freed_too_early(capture, analysis.flow, cut.ops):
+        return
     ran = [place for op in cut.ops if (place := capture.place(op.site)) is not None]
     if region.at_entry:
         if ran:
@@ -46,7 +52,7 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
     elif place.block_end > 0:
         yield (Unblock(place, tuple(frame for op in cut.ops for frame in capture.site(op.site) if not frame.library)),)
     else:
-        yield (Remove(place),)
+        yield (Remove(place, "set_grad_enabled" if region.api.startswith("torch.set_grad_enabled") else ""),)
 
 
 def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies]:

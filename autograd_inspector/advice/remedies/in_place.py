@@ -9,6 +9,7 @@ from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Move, NotInPlace, OutOfPlace, Remedies, Substitute
 
@@ -35,7 +36,7 @@ def kept_apart(
         yield from _behind(analysis, by_site, run)
         return
     places = [(analysis.capture.place(site), edit) for site, edit in by_site.items()]
-    apart = tuple(OutOfPlace(place, _works_on_a_copy(edit)) for place, edit in places if place is not None)
+    apart = tuple(out_of_place(analysis, edit, place) for place, edit in places if place is not None)
     own_line = {line_of(analysis, edit.site) for edit in edits}
     if saver is not None and line_of(analysis, saver.site) in own_line:
         yield from reads_copy(analysis, saver, name)
@@ -61,9 +62,36 @@ def _has_to_last(analysis: Analysis, edit: Op) -> bool:
     )
 
 
-def _works_on_a_copy(edit: Op) -> bool:
-    """Whether the op has no form that returns a new tensor."""
-    return edit.name == "__setitem__" or is_a(edit.name, OpKind.DETACHES | OpKind.IN_PLACE_ONLY)
+def out_of_place(analysis: Analysis, edit: Op, place: Location) -> OutOfPlace:
+    """A new tensor in place of the edit that runs there; a copy, for one without a form that returns a new tensor."""
+    assigns = edit.name == "__setitem__"
+    only = is_a(edit.name, OpKind.DETACHES | OpKind.IN_PLACE_ONLY)
+    return OutOfPlace(place, assigns or only, assigns + _views(analysis, edit), _is_read_later(analysis, edit))
+
+
+def _is_read_later(analysis: Analysis, edit: Op) -> bool:
+    """Whether an op of another line reads the memory before backward has run."""
+    capture, line = analysis.capture, line_of(analysis, edit.site)
+    written = {write.storage for write in edit.writes} - {-1}
+    end = next((run.start for run in capture.backwards if run.start > edit.index), len(capture.ops))
+    return any(
+        line_of(analysis, op.site) != line
+        for op in capture.ops[edit.index + 1 : end]
+        if any(capture.tensors[tensor].storage in written for tensor in op.inputs)
+    )
+
+
+def _views(analysis: Analysis, edit: Op) -> int:
+    """How many views, one of the other, the edit's own line takes of a tensor to modify a part of it."""
+    line, count = line_of(analysis, edit.site), 0
+    tensor = next(iter(edit.inputs), -1)
+    while tensor >= 0:
+        made = analysis.flow.birth(tensor)
+        if made is None or not is_a(made.name, OpKind.VIEWS) or line_of(analysis, made.site) != line:
+            return count
+        count += 1
+        tensor = next(iter(made.inputs), -1)
+    return count
 
 
 def kept_until(analysis: Analysis, edits: list[Op], needed: Op) -> Iterator[Remedies]:

@@ -21,5 +21,7 @@ def unhooked(analysis: Analysis, hook: TensorHook) -> Iterator[Remedies]:
 
 
 def made_once(analysis: Analysis, site: int) -> Iterator[Remedies]:
-    """What a loop makes in each round is made before it."""
-    yield from ((RunOnce(place),) for place in analysis.user_frames(site, ""))
+    """What a loop makes in each round is made before it; a call that computes something besides stays where it is."""
+    frames = analysis.user_frames(site, "")
+    computing = {frame.line for op in analysis.capture.ops for frame in analysis.capture.site(op.site)}
+    yield from ((RunOnce(place),) for place in (*frames[:1], *(f for f in frames[1:] if f.line not in computing)))

@@ -26,7 +26,7 @@ def made_afterwards(
         yield (Insert(pair[0], again, "behind", once=True),)
     if pair is not None:
         yield (Move(pair[1], pair[0]),)
-        yield (Again(pair[1], pair[0], "behind"),)
+        yield (Again(pair[1], pair[0], "behind", once=True),)
     first = next((reader for t in parameters if (reader := analysis.lifecycle.first_reader(t)) is not None), None)
     if not frames and again and first is not None:
         stepped = [
@@ -51,7 +51,7 @@ def added_to(
         yield (Insert(place, group, "behind"),)
     if pair is not None and pair[0].lineno > pair[1].lineno:
         yield (Move(pair[1], pair[0]),)
-        yield (Again(pair[1], pair[0], "behind"),)
+        yield (Again(pair[1], pair[0], "behind", once=True),)
 
 
 def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
@@ -64,7 +64,8 @@ def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
 def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:
     """The parameters that its loss trains, in place of those that it was given."""
     model, place = model_of(analysis, parameters), analysis.capture.place(optimizer.site)
-    if model and len(optimizer.groups) == 1 and place is not None:
+    there = not any(analysis.lifecycle.began_after(tensor, optimizer) for tensor in parameters)
+    if there and model and len(optimizer.groups) == 1 and place is not None:
         yield (Operand(place, "first", f"{model}.parameters()"),)
 
 

@@ -35,9 +35,17 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
 def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """The hard value forward, and the gradient of what it was computed from."""
     place, tensors = analysis.capture.place(op.site), analysis.capture.tensors
-    alike = bool(op.inputs) and [tensors[t].shape for t in op.outputs] == [tensors[op.inputs[0]].shape]
-    if place is not None and alike:
+    soft = [tensors[t].shape for t in op.inputs[:1]]
+    if place is not None and soft and [tensors[t].shape for t in op.outputs] == soft:
         yield (StraightThrough(place),)
+    readers = (analysis.capture.ops[at] for t in op.outputs for at in analysis.capture.readers.get(t, ()))
+    for hard in readers:
+        where = analysis.capture.place(hard.site)
+        alike = [tensors[t].shape for t in hard.outputs] == soft and is_a(hard.name, OpKind.DRAWS_DISCRETE)
+        if alike and place is not None and where is not None and place.scope == where.scope:
+            made = analysis.flow.birth(op.inputs[0])
+            scores = made is None or not is_a(made.name, OpKind.SOFTMAX) or is_a(made.name, OpKind.LIKELIHOOD)
+            yield (StraightThrough(where, place, ".softmax(-1)" if scores else ""),)
 
 
 def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:

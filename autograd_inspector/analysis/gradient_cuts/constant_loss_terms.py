@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut, differentiable, is_cut
 from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, stepped_with
-from autograd_inspector.analysis.gradient_cuts.kept_over_runs import reached_from
+from autograd_inspector.analysis.gradient_cuts.kept_over_runs import is_kept_over_runs, reached_from, unexplained
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
@@ -120,7 +120,10 @@ def _as_tensors(
             lost = tuple(t for t in leaves.above(above) if t in meant and t in stepped)
             if lost:
                 cuts[above, through] = lost
-    grouped_cuts = list(group_by_cause(capture, cuts, run, fatal=False))
+    grouped_cuts = unexplained(
+        tuple(group_by_cause(capture, cuts, run, fatal=False)),
+        lambda cut: is_kept_over_runs(capture, cut.through, cut.ops[-1].index),
+    )
     # What is detached may be an index or a count later on: only where nothing else cuts is that to blame.
     otherwise = [cut for cut in grouped_cuts if cut.cause != "non-differentiable"]
     places = _places(flow, terms) if grouped_cuts else {}

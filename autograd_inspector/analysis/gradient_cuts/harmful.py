@@ -20,7 +20,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradient_cuts.decisive import decisive
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
-from autograd_inspector.analysis.gradient_cuts.kept_over_runs import is_kept_over_runs
+from autograd_inspector.analysis.gradient_cuts.kept_over_runs import is_kept_over_runs, unexplained
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -112,23 +112,23 @@ def not_in_graph(run: Backward) -> frozenset[int]:
 def _telling(capture: Capture, candidates: Iterable[GradientCut]) -> tuple[GradientCut, ...]:
     """Without the cuts that are there by intention wherever another cut explains the same parameters.
 
-    A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too, and so is
-    what a policy did, which several updates learn from.
+    A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too. What a
+    policy did, which several updates learn from, has to be: where two cuts are intended, it is not the one to blame.
     """
     cuts = tuple(candidates)
     back = [cut for cut in cuts if is_a(cut.ops[0].name, OpKind.REWRAPS)]
     out = [c for c in cuts if c.cause == "left autograd" and is_a(c.ops[0].name, OpKind.DETACHES)]
     again = [cut for cut in out if any(set(cut.parameters) <= set(other.parameters) for other in back)]
     cuts = tuple(cut for cut in cuts if cut not in again)  # What came back says where it had left.
-    if len(cuts) <= 1:
-        return cuts
-    judged = [(cut, _intended(capture, cut)) for cut in cuts]
-    explained = {tensor for cut, intended in judged if not intended for tensor in cut.parameters}
-    return tuple(cut for cut, intended in judged if not intended or not explained.issuperset(cut.parameters))
+    return unexplained(unexplained(cuts, lambda cut: _is_kept(capture, cut)), lambda cut: _intended(capture, cut))
+
+
+def _is_kept(capture: Capture, cut: GradientCut) -> bool:
+    return is_kept_over_runs(capture, cut.through, cut.ops[-1].index)
 
 
 def _intended(capture: Capture, cut: GradientCut) -> bool:
-    if cut.cause == "non-differentiable" or is_kept_over_runs(capture, cut.through, cut.ops[-1].index):
+    if cut.cause == "non-differentiable" or _is_kept(capture, cut):
         return True
     first = cut.ops[0]
     if first.name == "set_data":

@@ -5,8 +5,9 @@ What a policy did, a teacher's answers, features that are computed once: they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
 
@@ -28,3 +29,12 @@ def is_kept_over_runs(capture: Capture, tensors: Iterable[int], after: int) -> b
         return False
     reached = reached_from(capture, tensors, after)
     return sum([not reached.isdisjoint(run.roots) for run in later]) > 1
+
+
+def unexplained(cuts: tuple[GradientCut, ...], intended: Callable[[GradientCut], bool]) -> tuple[GradientCut, ...]:
+    """Without the cuts that are there by intention, wherever the others keep as much from the same parameters."""
+    if len(cuts) <= 1:
+        return cuts
+    judged = [(cut, intended(cut)) for cut in cuts]
+    explained = {tensor for cut, meant in judged if not meant for tensor in cut.parameters}
+    return tuple(cut for cut, meant in judged if not meant or not explained.issuperset(cut.parameters))

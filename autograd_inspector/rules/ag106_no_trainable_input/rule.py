@@ -179,8 +179,11 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
 def _thawed(analysis: Analysis, tensors: Iterable[int], run: Backward) -> Iterator[Remedies]:
     """Without the statement that froze them."""
     changes = analysis.lifecycle.frozen(tensors, until=run.start)
-    places = [place for change in changes[-1:] for place in analysis.user_frames(change.site, "")[:1]]
-    yield from ((Remove(place),) for place in places)
+    # What a library froze in a call of the program it froze for a reason of its own.
+    sites = [
+        change.site for change in changes[-1:] if not any(f.library for f in analysis.capture.site(change.site)[:1])
+    ]
+    yield from ((Remove(place),) for site in sites for place in analysis.user_frames(site, "")[:1])
 
 
 def _root(analysis: Analysis, run: Backward, root: int) -> str:

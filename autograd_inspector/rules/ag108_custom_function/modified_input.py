@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
@@ -90,8 +91,9 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
         (name, made),
         ops=(function.index,),
         cures=tuple(
-            (OutOfPlace(place, copied=copied),)
-            for copied in (False, True)
+            (cure,)
             for place in analysis.user_frames(edit.site, "")[:1]
+            for new in [out_of_place(analysis, edit, place)]
+            for cure in (new, OutOfPlace(place, copied=True, views=new.views))
         ),
     )

@@ -9,7 +9,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import OnceDifferentiable
-from autograd_inspector.model.remedy import Undecorate
+from autograd_inspector.model.remedy import Remedies, ReturnAlso, Undecorate
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
@@ -116,5 +116,17 @@ def _wrong_number(analysis: Analysis, run: Backward) -> Iterator[Problem]:
                 analysis.places((inner, "backward is defined here"), (analysis.capture.ops[node.op], "applied here")),
                 (short,),
                 ops=(node.op,),
+                cures=tuple(_completed(analysis, run, inner)),
             )
             return
+
+
+def _completed(analysis: Analysis, run: Backward, defined: int) -> Iterator[Remedies]:
+    """None for the arguments that backward forgets, the last ones: in most cases they are no tensors."""
+    numbers = says(run.error, TorchError.WRONG_GRADIENTS)
+    place = analysis.capture.place(defined) if defined >= 0 else None
+    if numbers is None or not numbers[1] or place is None:
+        return
+    expected, returned = int(numbers[1]), int(numbers[2])
+    if returned < expected:
+        yield (ReturnAlso(place, expected - returned),)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
+from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_function
@@ -14,7 +15,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, Remedies, Wrap
+from autograd_inspector.model.remedy import NotInPlace, Remedies, Wrap
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag203_forbidden_inplace.views import (
     hooks_behind,
@@ -160,7 +161,7 @@ def _cures(analysis: Analysis, op: Op, *, of_leaf: bool) -> Iterator[Remedies]:
         frames = [frame for frame in analysis.capture.site(call.site) if not frame.library]
         yield from ((NotInPlace(frame, call.type),) for frame in frames)
     else:
-        yield (OutOfPlace(place, is_a(op.name, OpKind.IN_PLACE_ONLY)),)
+        yield (out_of_place(analysis, op, place),)
 
 
 def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:

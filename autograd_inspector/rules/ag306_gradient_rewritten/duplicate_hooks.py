@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.left_out import made_once
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
-from autograd_inspector.model.remedy import RunOnce
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -38,7 +38,7 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
             "backward.",
             analysis.places((site, "registered again here"), (run, "backward called here")),
             (*dict.fromkeys(names), name),
-            cures=tuple((RunOnce(place),) for place in analysis.user_frames(site, "")),
+            cures=tuple(made_once(analysis, site)),
         )
 
 

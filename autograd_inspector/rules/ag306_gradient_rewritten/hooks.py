@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.remedies.left_out import left_out, unhooked
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -42,8 +43,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 (*hooked, op.name),
                 ops=(op.index,),
                 cures=tuple(
-                    (ReturnNew(place, copied=is_a(op.name, OpKind.IN_PLACE_ONLY)),)
-                    for place in analysis.user_frames(op.site, "")[:1]
+                    (ReturnNew(out_of_place(analysis, op, place)),) for place in analysis.user_frames(op.site, "")[:1]
                 ),
             )
 

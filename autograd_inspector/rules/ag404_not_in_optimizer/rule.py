@@ -80,7 +80,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         dedupe_locations([*not_entered, *unfrozen, *(born if not early else ()), *made, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
-        cures=tuple(
+        cures=()
+        if not_entered
+        else tuple(
             given_instead(analysis, optimizer, loose.parameters)
             if in_vain
             else added_to(analysis, optimizer, [*unfrozen, *born], loose.parameters)

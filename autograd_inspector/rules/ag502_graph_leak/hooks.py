@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.remedies.left_out import made_once
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModuleHookRegistered
-from autograd_inspector.model.remedy import RunOnce
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag502_graph_leak.links import Line
 
@@ -38,7 +38,7 @@ def piling_hooks(analysis: Analysis) -> Iterator[Problem]:
                 "after the forward.",
                 analysis.user_frames(last.site, "registered again here"),
                 (*piles, name),
-                cures=tuple((RunOnce(place),) for place in analysis.user_frames(last.site, "")),
+                cures=tuple(made_once(analysis, last.site)),
             )
 
 
