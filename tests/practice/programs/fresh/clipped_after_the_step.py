@@ -9,7 +9,11 @@ from tests.practice.truth import Truth
 class CharRNN(nn.Module):
     def __init__(self, vocab=12, dim=8):
         super().__init__()
-        self.embed, self.rnn, self.out = nn.Embedding(vocab, dim), nn.LSTM(dim, dim, batch_first=True), nn.Linear(dim, vocab)
+        self.embed, self.rnn, self.out = (
+            nn.Embedding(vocab, dim),
+            nn.LSTM(dim, dim, batch_first=True),
+            nn.Linear(dim, vocab),
+        )
 
     def forward(self, x):
         return self.out(self.rnn(self.embed(x))[0])

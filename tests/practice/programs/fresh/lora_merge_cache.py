@@ -18,7 +18,7 @@ class LoRALinear(nn.Module):
 
     def weight(self):
         if self.merged is None:
-            merged = self.base.weight + self.scaling * self.lora_B @ self.lora_A
+            merged = self.base.weight + self.scaling * self.lora_B @ self.lora_A  # also
             if self.training:
                 return merged
             self.merged = merged  # cause

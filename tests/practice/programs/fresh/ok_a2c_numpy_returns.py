@@ -19,7 +19,12 @@ class Net(nn.Module):
 
 
 def rollout(net, rng, n=8):
-    obs, acts, rews, vals = np.zeros((n, 4), np.float32), np.zeros(n, np.int64), np.zeros(n, np.float32), np.zeros(n + 1)
+    obs, acts, rews, vals = (
+        np.zeros((n, 4), np.float32),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.float32),
+        np.zeros(n + 1),
+    )
     s = rng.standard_normal(4).astype(np.float32)
     for t in range(n):
         with torch.no_grad():

@@ -21,7 +21,12 @@ class Encoder(nn.Module):
 class AttnDecoder(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embedding, self.Wa, self.Ua, self.Va = nn.Embedding(12, 8), nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 1)
+        self.embedding, self.Wa, self.Ua, self.Va = (
+            nn.Embedding(12, 8),
+            nn.Linear(8, 8),
+            nn.Linear(8, 8),
+            nn.Linear(8, 1),
+        )
         self.gru, self.out = nn.GRU(16, 8, batch_first=True), nn.Linear(8, 12)
 
     def forward(self, enc, hidden, target=None):

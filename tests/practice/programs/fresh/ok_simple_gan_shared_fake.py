@@ -8,7 +8,9 @@ from tests.practice.truth import Truth
 
 def run():
     torch.manual_seed(0)
-    G = nn.Sequential(nn.ConvTranspose2d(4, 6, 4), nn.BatchNorm2d(6), nn.ReLU(True), nn.ConvTranspose2d(6, 1, 4, 2, 1), nn.Tanh())
+    G = nn.Sequential(
+        nn.ConvTranspose2d(4, 6, 4), nn.BatchNorm2d(6), nn.ReLU(True), nn.ConvTranspose2d(6, 1, 4, 2, 1), nn.Tanh()
+    )
     D = nn.Sequential(nn.Conv2d(1, 6, 4, 2, 1), nn.LeakyReLU(0.2, inplace=True), nn.Conv2d(6, 1, 4), nn.Flatten())
     criterion = nn.BCEWithLogitsLoss()
     fixed = torch.randn(2, 4, 1, 1)

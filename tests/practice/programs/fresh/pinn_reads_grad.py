@@ -9,7 +9,9 @@ from tests.practice.truth import Truth
 class PINN(nn.Module):
     def __init__(self, width=16):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
+        self.net = nn.Sequential(
+            nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1)
+        )
 
     def forward(self, t):
         return self.net(t)

@@ -43,7 +43,7 @@ def run():
     memory = collect(net)
     returns = torch.tensor(memory.rewards)
     states, actions = torch.stack(memory.states), torch.stack(memory.actions)
-    old = torch.stack(memory.log_probs)
+    old = torch.stack(memory.log_probs)  # also
     for _ in range(3):
         dist, values = net(states)
         ratio = torch.exp(dist.log_prob(actions) - old)
