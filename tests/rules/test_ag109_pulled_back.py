@@ -48,7 +48,7 @@ def bootstrapped(update, *, judges=True):
 def test_target_and_source_are_swapped(average):
     """The trained weights are pulled back to a target that never moves; the other way round all is well."""
     diagnosed(
-        lambda: bootstrapped(lambda online, target: average(online, target)), "AG109", "# Averaged.", "weight", "bias",
+        lambda: bootstrapped(average), "AG109", "# Averaged.", "weight", "bias",
         "never change", severity="warning", where=average,
     )  # fmt: skip
     calm(lambda: bootstrapped(lambda online, target: average(target, online)))
@@ -62,6 +62,6 @@ def test_weights_that_stay_near_to_where_they_began():
         averaged(online, target)
 
     calm(
-        lambda: bootstrapped(lambda online, target: averaged(online, target), judges=False),
+        lambda: bootstrapped(averaged, judges=False),
         lambda: bootstrapped(lookahead),
     )

@@ -25,7 +25,7 @@ def test_function_that_looks_up_the_variable_of_a_loop():
 
     def looked_up(stack, h):
         for block in stack:
-            h = checkpoint(lambda x: block(x), h, use_reentrant=False)
+            h = checkpoint(lambda x: block(x), h, use_reentrant=False)  # noqa: B023, PLW0108
         return h
 
     def bound(stack, h):

@@ -286,6 +286,8 @@ def test_slope_that_a_residual_reads_from_grad():
     def asked(u, x):
         return torch.autograd.grad(u.sum(), x, create_graph=True)[0]
 
-    found = diagnosed(lambda: residual(read), "AG305", "# Filled.", "for the gradient of", severity="warning", where=read)
+    found = diagnosed(
+        lambda: residual(read), "AG305", "# Filled.", "for the gradient of", severity="warning", where=read
+    )
     assert "create_graph=True" in found.fix
     calm(lambda: residual(asked))

@@ -22,7 +22,7 @@ _GROWS = 3
 _OUTLIVES = 2
 """So many steps of every other optimizer they have outlived: its round is over, and the next one as well."""
 _SWEEPS = 3
-"""So often, at most, unreachable objects are collected, to see what is left. It takes as long as in the program itself."""
+"""So often, at most, unreachable objects are collected to see what is left: in a large program that takes its time."""
 
 
 class _Result(NamedTuple):

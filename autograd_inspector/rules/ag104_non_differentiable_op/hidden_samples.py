@@ -56,7 +56,8 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
                 continue
             hidden = tuple(t for t in leaves.above(op) if t in learning)
             if hidden and (
-                not _scored(analysis, leaves, op.region, hidden) or _judged(analysis, leaves, run, op, stepped_parameters)
+                not _scored(analysis, leaves, op.region, hidden)
+                or _judged(analysis, leaves, run, op, stepped_parameters)
             ):
                 reported_sites.add(op.site)
                 yield Draw(op, hidden, run)
