@@ -128,6 +128,6 @@ def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> P
 def _another_in_its_place(analysis: Analysis, lost: Lost, holders: set[int]) -> Step | None:
     """The step of an optimizer that holds none of what a backward reached, and yet the next one behind it."""
     step = next(iter(analysis.timeline.steps.since(lost.run.end)), None)
-    cleared = min(lost.cleared.values())
-    foreign = step is not None and step.optimizer not in holders and step.at <= cleared
-    return step if foreign and not step.held.intersection(lost.run.reached) else None
+    if step is None or step.optimizer in holders or step.at > min(lost.cleared.values()):
+        return None
+    return None if step.held.intersection(lost.run.reached) else step
