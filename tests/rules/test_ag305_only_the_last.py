@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import alarms, diagnosed, inspected
 from .twins import calm
 
 G = torch.Generator().manual_seed(0)
@@ -68,3 +68,28 @@ def test_losses_that_a_round_leaves_out():
 
     counts = cycle((1, 3, 2))
     calm(lambda: fitted(until_it_counts, rounds=3), lambda: fitted(last_output))
+
+
+def test_another_optimizer_steps_in_its_place():
+    """The turn of the one ends with the step of the other: that line comes first, and the fix names the right one."""
+
+    def turns(of_critic):
+        generator, critic = nn.Linear(3, 3), nn.Linear(3, 1)
+        generator_optimizer = torch.optim.Adam(generator.parameters())
+        critic_optimizer = torch.optim.Adam(critic.parameters())
+        for x, _ in BATCHES:
+            critic_optimizer.zero_grad()
+            critic(generator(x).detach()).mean().backward()
+            of_critic(generator_optimizer, critic_optimizer)
+            generator_optimizer.zero_grad()
+            critic(generator(x)).mean().neg().backward()
+            generator_optimizer.step()
+
+    def wrong(generator_optimizer, critic_optimizer):
+        generator_optimizer.step()  # Wrong.
+
+    found = alarms(inspected(lambda: turns(wrong)))[0]
+    assert found.locations[0].source.endswith("# Wrong.")
+    assert "generator_optimizer.step()" in found.message
+    assert "critic_optimizer.step()" in found.fix
+    calm(lambda: turns(lambda _, optimizer: optimizer.step()))
