@@ -41,6 +41,11 @@ def cut_problem(
 ) -> Problem:
     """A problem with one cut; the effect on what is meant to learn is added to the message."""
     severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
+    if cut.kept:
+        fix = (
+            "Compute it again for each loss: drop what was kept when the parameters change, and when training goes on."
+        )
+        locations, cures = (*_readers(analysis, cut), *locations), ()
     asked = _grad(cut) or asked_of(cut.backward.error) != _BACKWARD
     ends = analysis.user_frames(cut.backward.site, "gradient requested here" if asked else "backward called here")
     if cut.added >= 0:
@@ -57,6 +62,13 @@ def cut_problem(
         ops=tuple(op.index for op in cut.ops[:64]),
         cures=cures,
     )
+
+
+def _readers(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:
+    """Where the last loss read what was kept of it."""
+    last = max((at for t in cut.kept for at in analysis.capture.readers[t]), default=-1)
+    site = analysis.capture.ops[last].site
+    return analysis.user_frames(site, "used here, in each round since")
 
 
 def described(analysis: Analysis, op: Op) -> str:
@@ -83,6 +95,8 @@ def outcome(analysis: Analysis, cut: GradientCut) -> str:
     if op.writes:
         return join_names((name_of(analysis, write.tensor) for write in op.writes), 3)
     tensors = analysis.capture.tensors
+    if cut.kept:
+        return join_names(names_of(analysis, cut.kept), 3)
     assigned = next((tensors[t].variable for t in reversed(cut.through) if tensors[t].variable), "")
     return _output(analysis, op) or assigned or f"the result of `{op.name}`"
 
@@ -113,6 +127,9 @@ def _effect(analysis: Analysis, cut: GradientCut) -> str:
         return f"autograd treats this loss term as a constant, so {names} {agree(parameter_names, 'gets', 'get')} no gradient from it"
     if cut.partial:
         return f"{names} {agree(parameter_names, 'gets', 'get')} gradients from other parts of the loss, but none through this one"
+    if cut.kept:
+        they, do = agree(parameter_names, "it", "they"), agree(parameter_names, "gets", "get")
+        return f"all losses since then use that value, and {names} {do} no gradient any more, as {they} did before"
     if not cut.fatal:
         return f"{names} {agree(parameter_names, 'gets', 'get')} no gradient"
     return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)

@@ -16,6 +16,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
+from autograd_inspector.analysis.gradient_cuts.stopped import stopped_cuts
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
@@ -220,6 +221,11 @@ class Analysis:
         )
 
     @cached_property
+    def stopped_cuts(self) -> tuple[GradientCut, ...]:
+        """The cuts by which parameters stopped learning."""
+        return tuple(stopped_cuts(self.capture, self.flow))
+
+    @cached_property
     def looked_for(self) -> dict[int, GradRead]:
         """Tensors that no model has and no optimizer holds, and whose gradient the program looks for and does not find."""
         reads = looked_for(self.capture)
@@ -250,7 +256,7 @@ class Analysis:
     @cached_property
     def told_cuts(self) -> tuple[GradientCut, ...]:
         """The cuts that there is something to tell of; those that keep away a part of a gradient come last."""
-        cuts = (*self.harmful_cuts, *self.constant_terms)
+        cuts = (*self.harmful_cuts, *self.stopped_cuts, *self.constant_terms)
         told_ops = {op.index for cut in cuts for op in cut.ops}
         partial = partial_cuts(self.capture, self.flow, self.optimized_trainable)
         return (*cuts, *(cut for cut in partial if not told_ops.intersection(op.index for op in cut.ops)))

@@ -171,7 +171,7 @@ def test_what_speaks_for_it_that_a_resting_parameter_was_to_learn(moment, reason
 
 @pytest.mark.parametrize("then", ["nothing", "copied back", "evaluated", "one step"])
 def test_copies_that_are_stepped_and_never_go_back(then):
-    """Master weights: their steps move them, and the model goes on computing with what it had."""
+    """Master weights: their steps move them, and the model goes on computing with what it had, unless they are used."""
     program = Written()
     w, master, gradient = program.parameter("w"), program.parameter("master"), program.tensor()
     optimizer = program.optimizer(master)
@@ -186,7 +186,7 @@ def test_copies_that_are_stepped_and_never_go_back(then):
         program.step(optimizer, gradient=given)
         if then == "copied back":
             program.write("copy_", w, master)
-        if then == "evaluated" and turn:
+        if then == "evaluated" and not turn:
             program.call("norm", master, shape=(), grad=False)
     program.backward(program.call("pow", w))
     found = [(each.parameters, each.copies, len(each.steps)) for each in undelivered(program.analysis)]

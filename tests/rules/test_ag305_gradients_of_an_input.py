@@ -264,3 +264,30 @@ def test_gradient_of_the_input_alone():
             optimizer.step()
 
     calm(asked, frozen, inputs_named)
+
+
+def test_slope_that_a_residual_reads_from_grad():
+    """It is a constant for the loss, and the backward that made it leaves its own gradients in the parameters."""
+
+    def residual(slope_of):
+        net = model()
+        optimizer = SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            x = torch.randn(8, 4, requires_grad=True)
+            u = net(x)
+            (slope_of(u, x).sum(1) + u.squeeze(1)).pow(2).mean().backward()
+            optimizer.step()
+
+    def read(u, x):
+        u.sum().backward(retain_graph=True)  # Filled.
+        return x.grad
+
+    def asked(u, x):
+        return torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+
+    found = diagnosed(
+        lambda: residual(read), "AG305", "# Filled.", "for the gradient of", severity="warning", where=read
+    )
+    assert "create_graph=True" in found.fix
+    calm(lambda: residual(asked))

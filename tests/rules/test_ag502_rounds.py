@@ -238,3 +238,30 @@ def test_gradients_cleared_just_before_the_first_backward_of_a_step():
         lambda: program(lambda total: total), "AG502", "total = total + loss", "4 steps",
         severity="warning", where=program,
     )  # fmt: skip
+
+
+class Cached:
+    """A sample that refers to what drew it, as the cache of a transform does."""
+
+    def __init__(self, net):
+        self.value = net(X)
+        self.value.drawn_by = self
+
+
+def sampled(kept):
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(5):
+        drawn = Cached(net)
+        kept(drawn)
+        optimizer.zero_grad()
+        drawn.value.pow(2).mean().backward()
+        optimizer.step()
+
+
+def test_reference_cycles_are_no_list():
+    """What the collector will free is kept by nobody; what a list has as well is kept."""
+    kept = []
+    found = alarms(inspected(lambda: sampled(kept.append)))
+    assert [finding.rule for finding in found] == ["AG502"]
+    calm(lambda: sampled(lambda drawn: None))

@@ -24,7 +24,8 @@ class GradientCut(Struct, frozen=True):
     ``parameters`` are the tensors meant to learn that the cut keeps from learning, ``backward`` the engine run that
     showed it. ``fatal``: that run raised because of it. ``added``: what was cut is one term of the loss, which that op
     adds; the parameters may learn from the others. -1 where nothing else reaches them. ``partial``: the parameters
-    learn from the same loss by other ways.
+    learn from the same loss by other ways. ``kept``: what was computed behind the cut and all losses since then use,
+    where the parameters learnt before.
     """
 
     cause: Cause
@@ -35,6 +36,7 @@ class GradientCut(Struct, frozen=True):
     fatal: bool
     added: int = -1
     partial: bool = False
+    kept: tuple[int, ...] = ()
 
 
 def is_cut(capture: Capture, op: Op, through: int) -> bool:

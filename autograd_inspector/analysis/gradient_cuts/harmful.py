@@ -48,7 +48,7 @@ def harmful_cuts(
     if runs and missed:
         return _telling(capture, _starving(capture, flow, runs, missed, fatal=True))
     if not runs or not starved:
-        return ()
+        return _telling(capture, _at_once(capture, flow, runs, meant)) if not capture.steps else ()
     closest = _closest(capture, flow, runs, starved)
     rest = starved.difference(tensor for cut in closest for tensor in cut.parameters)
     hollow = [run for run in runs if not run.graph.roots]
@@ -56,6 +56,24 @@ def harmful_cuts(
     left = left or [*only_left(capture, runs[-1], rest)] or [*as_numbers(capture, flow, runs[-1], rest)]
     left = left or [*as_arrays(capture, flow, runs[-1], rest)]
     return (*closest, *left)
+
+
+def _at_once(
+    capture: Capture, flow: DataFlow, runs: Sequence[Backward], meant: frozenset[int]
+) -> Iterator[GradientCut]:
+    """The cuts that end a backward where it begins: its root was detached, and then made to require grad.
+
+    Without an optimizer nobody says what is meant to learn; but who calls backward() means something to.
+    """
+    for run in runs[-1:] if not meant else ():
+        leaves = [root for root in run.roots if capture.tensors[root].leaf and capture.tensors[root].birth >= 0]
+        if leaves and len(leaves) == len(run.roots) and set(run.reached) <= set(leaves):
+            cuts = {
+                cut: kept
+                for cut, kept, _ in cuts_behind(capture, flow, [(root, run.start) for root in leaves])
+                if kept and cut[1] in leaves
+            }
+            yield from group_by_cause(capture, cuts, run, fatal=False)
 
 
 def _closest(

@@ -47,7 +47,7 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
         if target.storage != source.storage or not same:
             apart.add(line)
             continue
-        if averages and not _is_average(analysis, op):
+        if averages and not is_average(analysis, op):
             continue
         step = _stepped(analysis, target.storage, first.setdefault((line, target.storage), op.index), op.index)
         if step is not None:
@@ -63,7 +63,7 @@ def _stepped(analysis: Analysis, storage: int, start: int, end: int) -> Op | Non
     return next(iter(latest), None)
 
 
-def _is_average(analysis: Analysis, op: Op) -> bool:
+def is_average(analysis: Analysis, op: Op) -> bool:
     """Whether an op interpolates, or adds to what the write before it had multiplied by a number: ``x.mul_(d).add_(x)``.
 
     A tensor added to itself on its own may be a decay of weights, ``w.add_(w, alpha=-rate)``.

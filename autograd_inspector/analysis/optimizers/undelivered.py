@@ -1,7 +1,7 @@
 """Copies of a model's parameters that an optimizer steps with the model's gradients, and that never go back to it.
 
-Master weights in float32, or the server's weights of a federation: the model goes on computing with what it had. Copies
-that the program reads go somewhere else: they are evaluated, saved, or sent.
+Master weights in float32, the server's weights of a federation, the shared ones of asynchronous workers: the model goes on
+computing with what it had. Copies that the program reads between the steps go somewhere else: they are used, or sent.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def undelivered(analysis: Analysis) -> Iterator[Undelivered]:
             len(steps) >= _FEWEST
             and parameters
             and not any(_served(analysis, t, steps[0]) for t in parameters)
-            and not any(_read(analysis, copy, steps[0]) for copy in pairs)
+            and not any(_read(analysis, copy, steps[0].at, steps[-1].at) for copy in pairs)
         ):
             yield Undelivered(parameters, tuple(pairs), steps)
 
 
 def _given(analysis: Analysis) -> dict[int, tuple[int, ...]]:
-    """Parameter that no model has and an optimizer steps -> parameters of models whose gradients it was assigned."""
+    """Parameter that an optimizer steps -> parameters of models that no optimizer has, whose gradients it was assigned."""
     capture = analysis.capture
     memory = memory_of(capture, capture.optimized)
     read = {
@@ -63,7 +63,7 @@ def _given(analysis: Analysis) -> dict[int, tuple[int, ...]]:
     }
     given: dict[int, dict[int, None]] = {}
     for write in capture.grad_writes if read else ():
-        if write.gradient >= 0 and write.tensor in capture.optimized and write.tensor not in capture.owners:
+        if write.gradient >= 0 and write.tensor in capture.optimized:
             made = analysis.flow.birth(write.gradient)
             sources = (write.gradient, *(made.inputs if made is not None else ()))
             for source in sources:
@@ -83,11 +83,11 @@ def _served(analysis: Analysis, tensor: int, first: Step) -> bool:
     return written or not used
 
 
-def _read(analysis: Analysis, copy: int, first: Step) -> bool:
-    """Whether something took the value of a copy after the first step. What writes to it only moves it on."""
+def _read(analysis: Analysis, copy: int, first: int, last: int) -> bool:
+    """Whether something took the value of a copy between two steps. What writes to it only moves it on."""
     capture = analysis.capture
     storage = capture.tensors[copy].storage
-    readers = (capture.ops[at] for at in capture.readers.get(copy, ()) if at > first.at)
+    readers = (capture.ops[at] for at in capture.readers.get(copy, ()) if first < at < last)
     return any(
         not op.has(Trait.STEP | Trait.BACKWARD) and all(write.storage != storage for write in op.writes)
         for op in readers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ _GROWS = 3
 """Results of so many rounds have piled up. Those of two are the last one and the best one, or the one before."""
 _OUTLIVES = 2
 """So many steps of every other optimizer they have outlived: its round is over, and the next one as well."""
+_SWEEPS = 3
+"""So often, at most, unreachable objects are collected to see what is left: in a large program that takes its time."""
 
 
 class _Result(NamedTuple):
@@ -72,6 +75,11 @@ class RetainedResults:
         """By the site of the op."""
         self._grown: dict[int, dict[int, int]] = {}
         """Site -> the largest pile that has come together there."""
+        self._swept: set[int] = set()
+        """Sites whose results were alive when unreachable objects had just been collected."""
+        self._unowned: set[int] = set()
+        """Sites whose results were not: each lives until the next collection."""
+        self._sweeps = 0
         self._start = 0
 
     def tensors(self) -> set[int]:
@@ -96,7 +104,7 @@ class RetainedResults:
                 self._held[number] = _Result(site, met)
                 if met >= 0:
                     sites.setdefault(site, {})[number] = met
-        self._compare(sites, now)
+        self._compare(self._reachable(recording, sites), now)
         if len(self._held) > _HELD:
             self._relieve(now)
         self.rounds.forget(min([now, *self._held, *(min(pile.lasting) for pile in self._piles.values())]))
@@ -109,6 +117,23 @@ class RetainedResults:
                 made = recording.ops.get(registry.facts[number][FACT_BIRTH])
                 if made is not None:
                     yield number, _Result(made[OP_SITE], -1)
+
+    def _reachable(self, recording: Records, sites: dict[int, dict[int, int]]) -> dict[int, dict[int, int]]:
+        """The same without what lives on in reference cycles alone, as a distribution that caches its own sample does.
+
+        Nobody keeps that: the interpreter frees it sooner or later, unless the program has turned its collector off.
+        """
+        sites = {site: results for site, results in sites.items() if site not in self._unowned}
+        piling = {site for site, results in sites.items() if len(results) >= _GROWS}.difference(self._swept)
+        if piling and self._sweeps < _SWEEPS and gc.isenabled():
+            self._sweeps += 1
+            gc.collect()
+            alive = {number for number, _ in recording.registry.alive(self._held)}
+            left = {site: {n: met for n, met in results.items() if n in alive} for site, results in sites.items()}
+            self._swept |= piling
+            self._unowned |= {site for site in piling if len(left[site]) < min(_GROWS, len(sites[site]))}
+            return {site: results for site, results in left.items() if site not in self._unowned}
+        return sites
 
     def _compare(self, sites: Mapping[int, dict[int, int]], now: int) -> None:
         for site in [site for site, pile in self._piles.items() if not pile.meet(sites.get(site, {}), now)]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
@@ -11,8 +11,14 @@ from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, is_cu
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
+
+_LINEAR = (
+    OpKind.ADDS | OpKind.SUBTRACTS | OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.REDUCES
+    | OpKind.CONVERTS | OpKind.RESHAPES
+)  # fmt: skip
 
 
 class Draw(Struct, frozen=True):
@@ -26,7 +32,8 @@ class Draw(Struct, frozen=True):
 def half_hidden(analysis: Analysis) -> Iterator[Draw]:
     """Samples that a loss is computed from, of a distribution whose parameters it reaches by another way alone.
 
-    Whoever trains through ``log_prob(sample)`` means it. One draw a line.
+    Whoever trains through ``log_prob(sample)`` means it, unless a term of the same loss judges the sample by a network
+    that is not stepped then: without a way through the sample, that term is a constant for what is. One draw a line.
     """
     capture = analysis.capture
     drawing = {region.id for region in capture.regions if region.library.startswith(SAMPLING)}
@@ -48,7 +55,10 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
             if op.region not in drawing or op.site in reported_sites or not is_cut(capture, op, through):
                 continue
             hidden = tuple(t for t in leaves.above(op) if t in learning)
-            if hidden and not _scored(analysis, leaves, op.region, hidden):
+            if hidden and (
+                not _scored(analysis, leaves, op.region, hidden)
+                or _judged(analysis, leaves, run, op, stepped_parameters)
+            ):
                 reported_sites.add(op.site)
                 yield Draw(op, hidden, run)
 
@@ -68,4 +78,30 @@ def _scored(analysis: Analysis, leaves: Leaves, region: int, hidden: tuple[int, 
             return True
         if not others:
             drawn.update(op.outputs)
+    return False
+
+
+def _judged(analysis: Analysis, leaves: Leaves, run: Backward, drawn: Op, stepped: Collection[int]) -> bool:
+    """Whether a term of the loss is computed of the sample, and has gradient for nothing that is stepped."""
+    capture, flow = analysis.capture, analysis.flow
+
+    def uncut(op: Op, tensor: int) -> bool:
+        return not is_cut(capture, op, tensor)
+
+    todo, seen = [(root, run.start) for root in run.roots], set[int]()
+    while todo:
+        tensor, before = todo.pop()
+        for index in flow.producers(tensor, before):
+            op = capture.ops[index]
+            learning = [t for t in op.inputs if capture.tensors[t].requires_grad]
+            if index in seen or not is_a(op.name, _LINEAR) or (len(learning) > 1 and not is_a(op.name, SUMS)):
+                continue
+            seen.add(index)
+            todo += [(t, index) for t in learning]
+            for term in learning if is_a(op.name, SUMS) else ():
+                above = leaves.of(term, index)
+                if above and not set(above) & set(stepped):
+                    ways = flow.upstream([(term, index)], uncut)
+                    if any(way.region == drawn.region for way, _ in ways):
+                        return True
     return False

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.protocol import cleared_once, stepped_after
+from autograd_inspector.advice.remedies.protocol import cleared_once, optimizer_name, stepped_after
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
@@ -106,12 +107,27 @@ def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> P
     names = [name_of(analysis, t) for t in lost.run.reached if t in idle]
     optimizers = analysis.capture.placement.optimizers
     holders = [each for each in optimizers if not idle.isdisjoint(each.held)]
+    own = variable(analysis, holders[0]) if holders else "optimizer"
+    other = _another_in_its_place(analysis, lost, {each.id for each in holders})
+    instead = f"; `{optimizer_name(analysis, other)}.step()`, which runs in between, has none of them" if other else ""
     return Problem(
         "warning",
         f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "
-        f"{agree(names, 'does', 'do')} not move",
-        "Call optimizer.step() (with its parentheses) between backward() and the next zero_grad().",
-        analysis.places((lost.run, "gradients computed here"), (lost, "cleared here, unused")),
+        f"{agree(names, 'does', 'do')} not move{instead}",
+        f"Call {own}.step() (with its parentheses) between backward() and the next zero_grad().",
+        analysis.places(
+            (other, "another optimizer steps here"),
+            (lost.run, "gradients computed here"),
+            (lost, "cleared here, unused"),
+        ),
         tuple(names),
         cures=tuple(cure for each in holders[:1] for cure in stepped_after(analysis, lost.run, each)),
     )
+
+
+def _another_in_its_place(analysis: Analysis, lost: Lost, holders: set[int]) -> Step | None:
+    """The step of an optimizer that holds none of what a backward reached, and yet the next one behind it."""
+    step = next(iter(analysis.timeline.steps.since(lost.run.end)), None)
+    if step is None or step.optimizer in holders or step.at > min(lost.cleared.values()):
+        return None
+    return None if step.held.intersection(lost.run.reached) else step

@@ -3,7 +3,8 @@
 An attack, a sampler or a saliency map reads ``x.grad``. The backward fills the parameters' ``.grad`` as well, and where
 nothing clears them before the loss of the training, the step uses the sum. That may be meant: adversarial training on
 clean and perturbed inputs can make one backward serve both. It is not where several of these backwards go before the
-training's own, each at full size, nor where they ran in another mode (eval) than the training.
+training's own, each at full size, nor where they ran in another mode (eval) than the training, nor where the loss is made
+of the gradient and of the very graph that it was taken through: the slope in the residual of a differential equation.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.graphs import in_order
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
@@ -36,6 +38,8 @@ class Foreign(Struct, frozen=True):
     inputs: tuple[int, ...]
     tensors: tuple[int, ...]
     """The parameters that step with the sum."""
+    again: bool
+    """The own one goes through the graph of the others once more."""
 
 
 def left_by_others(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
@@ -67,9 +71,12 @@ def _foreign(analysis: Analysis, sources: GradientSources, step: Step) -> Foreig
                 inputs |= dict.fromkeys(read)
         if any(contribution.run.index in runs for contribution in before):
             tensors.append(each.tensor)
-    if not tensors or not inputs.keys().isdisjoint(own.run.reached):
+    again = bool(tensors) and all(_goes_through(analysis, own.run, run) for run in runs.values())
+    if not tensors or not (again or inputs.keys().isdisjoint(own.run.reached)):
         return None
-    foreign = Foreign(step, tuple(runs[index] for index in sorted(runs)), own, tuple(inputs), tuple(tensors))
+    foreign = Foreign(step, tuple(runs[index] for index in sorted(runs)), own, tuple(inputs), tuple(tensors), again)
+    if again and not _made_the_input(analysis, foreign):
+        return None
     return foreign if _made_the_input(analysis, foreign) or _in_other_mode(analysis, foreign) else None
 
 
@@ -93,6 +100,13 @@ def _made_the_input(analysis: Analysis, foreign: Foreign) -> bool:
     """Whether what the training's own loss was computed from was made of those gradients."""
     driven = driven_by(analysis, foreign.inputs, foreign.runs[0].end, foreign.own.start)
     return any(root in driven.tensors for root in foreign.own.run.roots)
+
+
+def _goes_through(analysis: Analysis, run: Backward, other: Backward) -> bool:
+    """Whether a run has nodes of another one's graph that are no leaves."""
+    nodes = analysis.capture.nodes
+    inner = {node.index for node in analysis.nodes_of(other) if node.edges}
+    return any(number in inner for number in in_order(nodes, run.graph.roots))
 
 
 def _in_other_mode(analysis: Analysis, foreign: Foreign) -> bool:
@@ -121,7 +135,8 @@ def _wrong(analysis: Analysis, foreign: Foreign) -> bool:
     """Whether they cannot have been meant for the step: that several are, none of them a share of one mean."""
     sites = [run.site for run in foreign.runs]
     several = any(sites.count(site) > 1 for site in sites)
-    return (several and not any(_shared(analysis, run) for run in foreign.runs)) or _in_other_mode(analysis, foreign)
+    full = several and not any(_shared(analysis, run) for run in foreign.runs)
+    return full or foreign.again or _in_other_mode(analysis, foreign)
 
 
 def _shared(analysis: Analysis, run: Backward) -> bool:
@@ -146,7 +161,12 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         f"Call `{clearing}` right before the backward() of the training's own loss, or take the gradient of {inputs} alone, with "
         f"torch.autograd.grad(loss, {inputs})."
     )
-    if not wrong:
+    if foreign.again:
+        fix = (
+            f"Take the gradient of {inputs} with torch.autograd.grad(..., create_graph=True), which leaves .grad of the "
+            "parameters alone and has a graph: what backward() leaves in .grad is a constant for the loss."
+        )
+    elif not wrong:
         fix = f"Where the step has to use the gradients of the training loss alone: {fix[0].lower()}{fix[1:]}"
     times = f"{len(foreign.runs)} backward() calls" if len(foreign.runs) > 1 else "a backward()"
     return Problem(
@@ -162,5 +182,5 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         ),
         tuple(names),
         ops=(foreign.step.op,),
-        cures=tuple(added_between(analysis, clearing, foreign.own.run.site)),
+        cures=() if foreign.again else tuple(added_between(analysis, clearing, foreign.own.run.site)),
     )

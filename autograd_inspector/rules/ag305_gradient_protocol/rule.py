@@ -35,6 +35,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss imp
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
+from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
@@ -87,6 +88,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from sums_of_tasks(analysis)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
+    yield from only_the_last(analysis)
     yield from too_late(analysis)
     yield from closure_missing(analysis)
     yield from past_the_library(analysis)

@@ -1,0 +1,91 @@
+"""AG305 where a loop computes several losses for one step, and backward() runs from the last of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses_without_backward import waiting
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def only_the_last(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each statement that makes the same number of losses in all rounds, of which the last one is used.
+
+    Where a round drops as many as its data want (a loss that is NaN, or small enough), another drops none.
+    """
+    told: set[int] = set()
+    for optimizer in sorted({step.optimizer for step in analysis.capture.steps}):
+        for ops in _repeated(analysis, optimizer):
+            if ops[-1].site not in told:
+                told.add(ops[-1].site)
+                yield _finding(analysis, ops)
+
+
+def _repeated(analysis: Analysis, optimizer: int) -> Iterator[list[Op]]:
+    """The losses of the last round, for each such statement."""
+    capture = analysis.capture
+    steps = [step for step in capture.steps if step.optimizer == optimizer and not step.error and not step.closure]
+    learning = [p.tensor for p in steps[-1].parameters] if len(steps) > 1 else []
+    starts = [*([] if capture.history.folded else [-1]), *(step.at for step in steps)]
+    rounds = [_by_site(analysis, learning, start + 1, end) for start, end in pairwise(starts)] if learning else []
+    for site in set.intersection(*(set(each) for each in rounds)) if len(rounds) > 1 else ():
+        dropped = [each[site] for each in rounds]
+        if len({len(ops) for ops in dropped}) == 1:
+            last = [_next_at(analysis, ops[-1], end) for ops, end in zip(dropped, starts[1:], strict=True)]
+            made = [_count(analysis, site, start + 1, end) for start, end in pairwise(starts)]
+            if all(op is not None for op in last) and {len(ops) + 1 for ops in dropped} == set(made):
+                yield [*dropped[-1], *(op for op in last[-1:] if op is not None)]
+
+
+def _by_site(analysis: Analysis, learning: list[int], start: int, end: int) -> dict[int, list[Op]]:
+    """The numbers with a graph that nothing went on with, by the statement that made them."""
+    found: dict[int, list[Op]] = {}
+    for op in waiting(analysis.capture, learning, start, end):
+        if all(analysis.capture.tensors[tensor].shape == () for tensor in op.outputs):
+            found.setdefault(op.site, []).append(op)
+    return found
+
+
+def _next_at(analysis: Analysis, op: Op, end: int) -> Op | None:
+    """The next result of the same statement, where a backward began at it."""
+    same = (each for each in analysis.capture.ops[op.index + 1 : end] if _same(each, op))
+    following = next(same, None)
+    begins = following is not None and not analysis.capture.begun.isdisjoint(following.outputs)
+    return following if begins else None
+
+
+def _same(one: Op, other: Op) -> bool:
+    return one.site == other.site and one.name == other.name
+
+
+def _count(analysis: Analysis, site: int, start: int, end: int) -> int:
+    """How many numbers with a graph a statement made."""
+    tensors = analysis.capture.tensors
+    return sum(
+        op.site == site and op.recorded and all(tensors[t].shape == () for t in op.outputs) and bool(op.outputs)
+        for op in analysis.capture.ops[start:end]
+    )
+
+
+def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
+    last = ops[-1]
+    variable = next((name for t in last.outputs if (name := analysis.capture.tensors[t].variable)), "the loss")
+    names = names_of(analysis, last.outputs)
+    run = next(run for run in analysis.timeline.runs.since(last.index) if set(run.roots) & set(last.outputs))
+    before = len(ops) - 1
+    return Problem(
+        "warning",
+        f"{variable} is computed {len(ops)} times for each step, and backward() runs from the last one alone: the "
+        f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its', 'their')} graphs, and "
+        f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient",
+        "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
+        analysis.places((last, "computed again here"), (run, "backward of the last one")),
+        tuple(names),
+        (f"{summarize_names(names)}: the results of this line before it in the round were read by nothing else.",),
+        tuple(op.index for op in ops),
+    )
