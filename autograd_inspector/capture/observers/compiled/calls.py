@@ -188,9 +188,12 @@ class Compiled:
 
     def _leave(self) -> None:
         frame, region = self._thread.open[-1]
+        error = None
         if "result" in frame.f_locals:
             region.done(frame.f_locals["result"])
-        region.end()
+        else:
+            error = sys.exc_info()[1]
+        region.end(error)
         self._thread.open.pop()
 
     def _region(self, what: Any, args: Any, kwargs: Any) -> Region:
