@@ -116,7 +116,7 @@ def test_graph_breaks_and_eager_code_around():
 
 
 def test_an_exception_out_of_compiled_code():
-    """The program catches it, and is observed again."""
+    """It is the error of the op inside that torch refused. The program catches it, and is observed again."""
 
     @torch.compile(backend="eager")
     def broken(x):
@@ -129,7 +129,9 @@ def test_an_exception_out_of_compiled_code():
             torch.ones(2).exp()
 
     capture = observe(program)
-    assert names(capture) == ["ones", "compiled broken", "ones", "exp"]
+    assert names(capture) == ["ones", "ones", "mm", "ones", "exp"]
+    assert "reduction dim" in op(capture, "mm").error
+    assert capture.notes == ()
 
 
 FIRST_USE = """

@@ -10,11 +10,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
+
+import torch
 
 from autograd_inspector.capture.compiled.plan import Plan, plan_of
 from autograd_inspector.capture.compiled.refused import Refused, refused
-from autograd_inspector.capture.torch_private.compiled import refuses_an_op, why_compiled_again
+from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.torch_private.compiled import WRITTEN_CODE, refuses_an_op, why_compiled_again
 from autograd_inspector.interrupts import is_interrupt
 
 Run = Callable[..., Any]
@@ -43,6 +47,8 @@ class Graph:
 
 
 _GRAPH = "_autograd_inspector_graph"
+_COMPILERS = (WRITTEN_CODE, str(Path(torch.__file__).parent / "_"))
+"""Where code begins that compiles, or was compiled before the package was imported."""
 _WATCHER: list[Watcher] = []
 
 
@@ -136,9 +142,12 @@ def _observable(output: Any, plan: Plan | None, gm: Any, compiled: Run) -> Run:
     return run_graph
 
 
-def is_graph(function: Any) -> bool:
-    """Whether a function is the call of a graph."""
-    return _GRAPH in getattr(function, "__dict__", ())
+def is_compilers(function: Any) -> bool:
+    """Whether a function is the call of a graph, or another one of what compiles."""
+    if _GRAPH in getattr(function, "__dict__", ()):
+        return True
+    code = code_of(function)
+    return code is None or code.co_filename.startswith(_COMPILERS)
 
 
 def _written_out(gm: Any) -> Run:

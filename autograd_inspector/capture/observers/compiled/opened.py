@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.compiled.listener import Graph, is_graph
+from autograd_inspector.capture.compiled.listener import Graph, is_compilers
 from autograd_inspector.capture.compiled.module_sources import Scope
 from autograd_inspector.capture.compiled.refused import Refused
 from autograd_inspector.capture.lines.frames import outwards
@@ -223,7 +223,7 @@ class Opener:
     def may_look_on(self, function: Any) -> bool:
         """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
         recording = self.recorder.recording
-        if self._inside or not self.calls or is_graph(function) or is_compiling() or not recording.here():
+        if self._inside or not self.calls or is_compilers(function) or is_compiling() or not recording.here():
             return False
         return recording.active() and not recording.traits & _BACKWARD
 
