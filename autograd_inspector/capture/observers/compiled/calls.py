@@ -6,14 +6,16 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, MethodType
 from typing import Any, Protocol
 
 import torch
+from torch import nn
 
 from autograd_inspector.capture.compiled.fx_code import FxCode
 from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
@@ -227,4 +229,7 @@ class _Elsewhere:
 
 def _name_of(what: Any) -> str:
     module = original_of(what)
+    owner = what.__self__ if type(what) is MethodType else None
+    if module is None and isinstance(owner, nn.Module) and classify(what.__code__.co_filename) == SKIP:
+        module = owner  # module.compile() compiles a method of torch's own.
     return type(module).__name__ if module is not None else getattr(what, "__name__", type(what).__name__)

@@ -40,8 +40,9 @@ from autograd_inspector.model.op import Trait
 _BACKWARD = int(Trait.BACKWARD)
 _COMPILED = "compiled "
 OPAQUE = (
-    "torch.compile made some of the code that ran, and no graph of it was seen: each call of it is one op, and what it "
-    "did inside is not seen. inspect(compiled='eager') or --eager runs it uncompiled, and then all of it is seen."
+    "Some of the code that ran was given to torch.compile, and no graph of it was seen: Dynamo left it to Python, or "
+    "it was compiled before autograd_inspector was imported. Each call of it is one op, and what it did inside is not "
+    "seen. inspect(compiled='eager') or --eager runs it uncompiled, and then all of it is seen."
 )
 UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
 
