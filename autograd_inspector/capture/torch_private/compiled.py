@@ -110,14 +110,13 @@ _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does no
 _compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")
 
 
-def keep_out_of(codes: Iterable[CodeType]) -> bool:
-    """Dynamo leaves these functions, and what they call, alone. Whether it could be told so."""
+def keep_out_of(codes: Iterable[CodeType], *, inside: bool = True) -> None:
+    """Dynamo leaves these functions alone, where it can be told so, and what is called ``inside`` of them."""
     if MISSING in {_strategy(), _strategies(), _actions()}:
-        return False
-    skip = _actions().SKIP
+        return
+    actions = _actions()
     for code in codes:
-        _strategy()(code, _strategies()(skip, skip))
-    return True
+        _strategy()(code, _strategies()(actions.SKIP, actions.SKIP if inside else actions.DEFAULT))
 
 
 _metrics = looked_up("torch._dynamo.utils:get_metrics_context", "why code was compiled again")

@@ -113,7 +113,10 @@ class Compiled:
         """Whether dynamo is there to stand in for; raises UnsupportedTorch where it would trace the observers."""
         if not dynamo_shows_itself(used=used):
             return False
-        keep_out_of([each.__code__ for each in (Engine.before, Engine.after, Engine.failed)])
+        # A compiled module may be called where Dynamo looks on: by code that it left to Python.
+        regions = [getattr(kind, name) for kind in (CompiledCall, _Elsewhere) for name in ("begin", "done", "end")]
+        ours = (Engine.before, Engine.after, Engine.failed, Compiled._region, runs_eagerly, *regions)
+        keep_out_of([each.__code__ for each in ours])
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
         stance = eager_stance() if self._eager else None
         if stance is not None:
@@ -142,6 +145,7 @@ class Compiled:
                 raise
             return result
 
+        keep_out_of([call.__code__], inside=False)
         return call
 
     def _switching(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
