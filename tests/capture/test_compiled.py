@@ -157,6 +157,17 @@ def test_what_was_compiled_before_the_import_is_one_op(backend):
     assert done.stdout == "['ones', 'compiled Sequential'] 1\n"
 
 
+def test_a_layer_of_torchs_own_that_is_compiled_alone():
+    """Dynamo makes no graph of it, also without the inspector: it is one op under the layer's name, with one note."""
+    layer = nn.Linear(3, 3)
+    layer.compile(backend="aot_eager")
+    capture = observe(lambda: layer(torch.ones(2, 3)))
+    assert statistics()["stats"] == {}
+    assert names(capture) == ["ones", "compiled Linear"]
+    (note,) = capture.notes
+    assert "Dynamo left it to Python" in note
+
+
 def test_a_number_in_a_list_comes_back_after_a_graph_break():
     """The op that is given the number is known to depend on what left torch by ``.tolist()``."""
     weights, layer = torch.zeros(2, requires_grad=True), nn.Linear(3, 3)

@@ -238,20 +238,23 @@ def test_dynamo_compiles_nothing_of_the_inspector():
     assert compiled_frames(autograd_inspector.inspect()) == compiled_frames(contextlib.nullcontext())
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_what_is_refused_is_not_kept(backend):
-    """A call that raises while it is compiled leaves nothing of the model alive, and the error is the program's own."""
+def refused(backend):
+    """Weak references to a model whose compiled forward torch refuses, and to its parameters."""
     model = nn.Linear(4, 4)
 
     def written(x):
-        h = model(x).unbind(0)
-        return h[0].mul_(2)
+        return model(x).unbind(0)[0].mul_(2)
 
+    with pytest.raises(RuntimeError, match="being modified inplace"):
+        torch.compile(written, backend=backend)(torch.ones(2, 4))
+    return [weakref.ref(each) for each in (model, *model.parameters())]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_refused_is_not_kept(backend):
+    """A call that raises while it is compiled leaves nothing of the model alive, and the error is the program's own."""
     with autograd_inspector.inspect() as inspection:
-        with pytest.raises(RuntimeError, match="being modified inplace"):
-            torch.compile(written, backend=backend)(torch.ones(2, 4))
-        alive = [weakref.ref(each) for each in (model, *model.parameters())]
-        del model, written
+        alive = refused(backend)
         torch._dynamo.reset()
         gc.collect()
         assert [each() for each in alive] == [None] * len(alive)

@@ -145,7 +145,8 @@ class Compiled:
                 raise
             return result
 
-        keep_out_of([call.__code__], inside=False)
+        calling: Any = call
+        keep_out_of([calling.__code__], inside=False)
         return call
 
     def _switching(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
