@@ -23,3 +23,6 @@ CLIPPING = "torch.nn.utils.clip_grad"
 """The module of torch's functions that clip gradients."""
 LOADING = "torch.nn.modules.module"
 """The module of torch's load_state_dict, which switches the grad mode off."""
+
+BACKWARD_OF_COMPILED = "CompiledFunctionBackwardBackward"
+"""The node that ``create_graph=True`` makes of the backward of a region that AOTAutograd compiled."""

@@ -116,7 +116,7 @@ def test_graph_breaks_and_eager_code_around():
 
 
 def test_an_exception_out_of_compiled_code():
-    """The program catches it, and is observed again."""
+    """It is the error of the op inside that torch refused. The program catches it, and is observed again."""
 
     @torch.compile(backend="eager")
     def broken(x):
@@ -129,7 +129,71 @@ def test_an_exception_out_of_compiled_code():
             torch.ones(2).exp()
 
     capture = observe(program)
-    assert names(capture) == ["ones", "compiled broken", "ones", "exp"]
+    assert names(capture) == ["ones", "ones", "mm", "ones", "exp"]
+    assert "reduction dim" in op(capture, "mm").error
+    assert capture.notes == ()
+
+
+BEFORE_IMPORT = """
+import sys
+import torch
+
+compiled = torch.compile(torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()), backend=sys.argv[1])
+compiled(torch.ones(2, 3))
+import autograd_inspector
+
+with autograd_inspector.inspect() as inspection:
+    compiled(torch.ones(2, 3))
+print([op.name for op in inspection.report.capture.ops], len(inspection.report.notes))
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_was_compiled_before_the_import_is_one_op(backend):
+    """Nothing of what the backend made is taken for the program's own; one note says so."""
+    run = [sys.executable, "-W", "ignore", "-c", BEFORE_IMPORT, backend]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == "['ones', 'compiled Sequential'] 1\n"
+
+
+def test_a_layer_of_torchs_own_that_is_compiled_alone():
+    """Dynamo makes no graph of it, also without the inspector: it is one op under the layer's name, with one note."""
+    layer = nn.Linear(3, 3)
+    layer.compile(backend="aot_eager")
+    capture = observe(lambda: layer(torch.ones(2, 3)))
+    assert statistics()["stats"] == {}
+    assert names(capture) == ["ones", "compiled Linear"]
+    (note,) = capture.notes
+    assert "Dynamo left it to Python" in note
+
+
+def test_a_number_in_a_list_comes_back_after_a_graph_break():
+    """The op that is given the number is known to depend on what left torch by ``.tolist()``."""
+    weights, layer = torch.zeros(2, requires_grad=True), nn.Linear(3, 3)
+
+    @torch.compile(backend="aot_eager")
+    def mixed(x):
+        first, second = weights.softmax(0).mul(0.7).tolist()
+        return (first * layer(x) + second * x).sum()
+
+    with autograd_inspector.inspect() as inspection:
+        optimizer = torch.optim.SGD([weights, *layer.parameters()], lr=0.1)
+        mixed(torch.ones(2, 3)).backward()
+        optimizer.step()
+    (finding,) = [each for each in inspection.report.findings if each.severity != "info"]
+    assert finding.rule == "AG105"
+    assert ".tolist()" in finding.message
+
+
+def test_what_made_dynamo_compile_again_is_told_in_one_sentence():
+    """Of a long explanation the first sentence, without numbers of torch's own."""
+    model = nn.Sequential(nn.Linear(3, 3))
+    with autograd_inspector.inspect() as inspection:
+        for backend in BACKENDS:
+            torch.compile(model, backend=backend)(torch.ones(2, 3))
+    (again,) = inspection.report.capture.events_of(CompiledCalled)[-1].again
+    assert again.startswith("torch.compile detected different backend callables (")
 
 
 FIRST_USE = """

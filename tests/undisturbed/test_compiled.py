@@ -210,3 +210,52 @@ def test_a_compiled_block_under_checkpoint_is_recomputed(backend):
         checkpoint(block, torch.ones(2, 4, requires_grad=True), use_reentrant=False).sum().backward()
     assert not inspection.report.findings
     assert all(parameter.grad is not None for parameter in block.parameters())
+
+
+class Left(nn.Module):
+    """A module that Dynamo is kept out of, in one that is compiled."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.last = torch.compiler.disable(nn.Sequential(nn.Linear(4, 4), nn.Tanh())), nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.last(self.inner(x))
+
+
+def compiled_frames(context):
+    """What Dynamo counts of a step of it."""
+    torch._dynamo.reset()
+    counters.clear()
+    model = Left()
+    with context:
+        torch.compile(model, backend="aot_eager")(torch.ones(2, 4)).sum().backward()
+    return {name: sum(counters[name].values()) for name in ("stats", "graph_break", "frames")}
+
+
+def test_dynamo_compiles_nothing_of_the_inspector():
+    """Neither around a module that is called where Dynamo looks on."""
+    assert compiled_frames(autograd_inspector.inspect()) == compiled_frames(contextlib.nullcontext())
+
+
+def refused(backend):
+    """Weak references to a model whose compiled forward torch refuses, and to its parameters."""
+    model = nn.Linear(4, 4)
+
+    def written(x):
+        return model(x).unbind(0)[0].mul_(2)
+
+    with pytest.raises(RuntimeError, match="being modified inplace"):
+        torch.compile(written, backend=backend)(torch.ones(2, 4))
+    return [weakref.ref(each) for each in (model, *model.parameters())]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_refused_is_not_kept(backend):
+    """A call that raises while it is compiled leaves nothing of the model alive, and the error is the program's own."""
+    with autograd_inspector.inspect() as inspection:
+        alive = refused(backend)
+        torch._dynamo.reset()
+        gc.collect()
+        assert [each() for each in alive] == [None] * len(alive)
+    assert [finding.rule for finding in inspection.report.findings] == ["AG203"]

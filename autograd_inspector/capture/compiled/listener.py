@@ -8,11 +8,17 @@ outside of a capture a call costs one more Python frame.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
+import torch
+
 from autograd_inspector.capture.compiled.plan import Plan, plan_of
-from autograd_inspector.capture.torch_private.compiled import why_compiled_again
+from autograd_inspector.capture.compiled.refused import Refused, refused
+from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.torch_private.compiled import WRITTEN_CODE, refuses_an_op, why_compiled_again
 from autograd_inspector.interrupts import is_interrupt
 
 Run = Callable[..., Any]
@@ -23,6 +29,9 @@ class Watcher(Protocol):
 
     def __call__(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         """The result of the graph's own call."""
+
+    def refuse(self, graph: Refused) -> None:
+        """A graph is not compiled, and the call will raise."""
 
 
 class Graph:
@@ -38,6 +47,8 @@ class Graph:
 
 
 _GRAPH = "_autograd_inspector_graph"
+_COMPILERS = (WRITTEN_CODE, str(Path(torch.__file__).parent / "_"))
+"""Where code begins that compiles, or was compiled before the package was imported."""
 _WATCHER: list[Watcher] = []
 
 
@@ -59,7 +70,11 @@ def heard(original: Run) -> Run:
         if output.export or output.package is not None:  # It is not run by this process as it is.
             return original(output, gm, example_inputs)
         plan = _planned(output, gm)
-        compiled = original(output, gm, example_inputs)
+        try:
+            compiled = original(output, gm, example_inputs)
+        except Exception as error:
+            _refused(output, error, plan)
+            raise
         try:
             return _observable(output, plan, gm, compiled)
         except Exception as failure:
@@ -68,6 +83,30 @@ def heard(original: Run) -> Run:
             return compiled
 
     return call_user_compiler
+
+
+def left(original: Callable[[Any], None]) -> Callable[[Any], None]:
+    """What stands in for ``OutputGraph.cleanup``, which runs as Dynamo leaves a graph, whatever the reason."""
+
+    @functools.wraps(original)
+    def cleanup(output: Any) -> None:
+        error = sys.exc_info()[1]
+        if error is not None and refuses_an_op(error):
+            _refused(output, error, None)
+        original(output)
+
+    return cleanup
+
+
+def _refused(output: Any, error: BaseException, plan: Plan | None) -> None:
+    if is_interrupt(error) or output.export:
+        return
+    try:
+        for watcher in _WATCHER:
+            watcher.refuse(refused(output, error, plan))
+    except Exception as failure:
+        if is_interrupt(failure):
+            raise
 
 
 def _planned(output: Any, gm: Any) -> Plan | None:
@@ -103,9 +142,12 @@ def _observable(output: Any, plan: Plan | None, gm: Any, compiled: Run) -> Run:
     return run_graph
 
 
-def is_graph(function: Any) -> bool:
-    """Whether a function is the call of a graph."""
-    return _GRAPH in getattr(function, "__dict__", ())
+def is_compilers(function: Any) -> bool:
+    """Whether a function is the call of a graph, or another one of what compiles."""
+    if _GRAPH in getattr(function, "__dict__", ()):
+        return True
+    code = code_of(function)
+    return code is None or code.co_filename.startswith(_COMPILERS)
 
 
 def _written_out(gm: Any) -> Run:

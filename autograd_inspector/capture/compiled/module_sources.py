@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
@@ -16,12 +16,24 @@ _BASE = re.compile(r"(?P<where>[LG])\[['\"](?P<name>[^'\"]+)['\"]\]")
 _PART = re.compile(r"\.(?P<name>\w+)|\[['\"](?P<key>[^'\"]*)['\"]\]|\[(?P<place>\d+)\]")
 
 
-def value_of(expression: str, frame: FrameType) -> Any:
-    """What an expression stands for in a frame; None where that cannot be told."""
+class Scope(NamedTuple):
+    """The variables that the captured code sees."""
+
+    own: dict[str, Any]
+    outer: dict[str, Any]
+
+    @classmethod
+    def of(cls, frame: FrameType) -> Scope:
+        """Those of a frame that runs."""
+        return cls(dict(locals_of(frame)), frame.f_globals)
+
+
+def value_of(expression: str, scope: Scope) -> Any:
+    """What an expression stands for there; None where that cannot be told."""
     base = _BASE.match(expression)
     if base is None:
         return None
-    held = dict(locals_of(frame)) if base["where"] == "L" else frame.f_globals
+    held = scope.own if base["where"] == "L" else scope.outer
     value = dict.get(held, base["name"])
     at = base.end()
     while at < len(expression) and value is not None:

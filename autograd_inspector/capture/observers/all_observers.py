@@ -13,6 +13,7 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.calls.traced import Tracing
 from autograd_inspector.capture.observers.calls.transforms import Transforms
 from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
@@ -69,6 +70,7 @@ def install_all(
         limit,
         observers,
         Compiled(observers, modules, optimizers.steps, eager=eager),
+        Tracing(observers),
         Warned(),
         AnomalyStacks(),
         Swaps(recording, guard),

@@ -47,6 +47,31 @@ BACKEND_CALL = Place(
     without="each call of compiled code is one op",
     late=True,
 )
+_REFUSED = "of code that torch refuses to compile no line is known"
+GRAPH_LEFT = Place(
+    "torch._dynamo.output_graph:OutputGraph.cleanup",
+    "what torch refuses while Dynamo traces is read off the graph so far",
+    without=_REFUSED,
+    late=True,
+)
+_refusal = looked_up("torch._dynamo.exc:TorchRuntimeError", "torch refused an op while Dynamo traced", without=_REFUSED)
+
+
+_dynamos = looked_up("torch._dynamo.exc:TorchDynamoException", "torch.compile refused to compile", without=_REFUSED)
+
+
+def is_dynamos(error: BaseException | None) -> bool:
+    """Whether Dynamo raised it, instead of running anything."""
+    kind = _dynamos()
+    return kind is not MISSING and isinstance(error, kind)
+
+
+def refuses_an_op(error: BaseException) -> bool:
+    """Whether torch refused an op while Dynamo traced."""
+    refusal = _refusal()
+    return refusal is not MISSING and isinstance(error, refusal)
+
+
 _WRITTEN = 'warnings out of compiled code name another line under the backend "eager"'
 lines_written = attribute(
     "torch.fx.graph_module:GraphModule.recompile._lineno_map",
@@ -85,14 +110,13 @@ _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does no
 _compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")
 
 
-def keep_out_of(codes: Iterable[CodeType]) -> bool:
-    """Dynamo leaves these functions, and what they call, alone. Whether it could be told so."""
+def keep_out_of(codes: Iterable[CodeType], *, inside: bool = True) -> None:
+    """Dynamo leaves these functions alone, where it can be told so, and what is called ``inside`` of them."""
     if MISSING in {_strategy(), _strategies(), _actions()}:
-        return False
-    skip = _actions().SKIP
+        return
+    actions = _actions()
     for code in codes:
-        _strategy()(code, _strategies()(skip, skip))
-    return True
+        _strategy()(code, _strategies()(actions.SKIP, actions.SKIP if inside else actions.DEFAULT))
 
 
 _metrics = looked_up("torch._dynamo.utils:get_metrics_context", "why code was compiled again")

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.torch_names import BACKWARD_OF_COMPILED
 from autograd_inspector.model.wording import join_names
 
 _SAME_VALUES = OpKind.VIEWS | OpKind.COPIES | OpKind.CONVERTS
@@ -76,6 +77,9 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
             "Take the step by hand: `g = torch.autograd.grad(loss, parameters, create_graph=True)`, and compute "
             f"{roots} with `p - lr * g` for each p (torch.func.functional_call)."
         )
+    elif any(node.name == BACKWARD_OF_COMPILED for node in analysis.nodes_of(run)):
+        why = f"{roots} was computed with the backward of compiled code, which AOTAutograd cannot differentiate"
+        fix = 'Do not compile what is differentiated twice, or compile it with `backend="eager"`.'
     return Problem(
         "error" if run.error else "warning",
         f"torch.autograd.grad does not find {name} in the graph of {roots}{'' if run.error else ', and returns None'}: {why}",

@@ -168,6 +168,21 @@ loss = net(y).sum()
             "grad(loss, x, allow_unused=True)",
         ),
     ),
+    "the backward of compiled code is differentiated": case(
+        "AG301",
+        """
+net = nn.Sequential(nn.Linear(4, 8), nn.Softplus(), nn.Linear(8, 1))
+energy = torch.compile(lambda z: net(z), backend="aot_eager")
+x = torch.randn(3, 4).repeat(2, 1).view(-1, 4).requires_grad_()
+(score,) = torch.autograd.grad(energy(x).sum(), x, create_graph=True)
+total = score.sum()
+(curvature,) = torch.autograd.grad(total, x)
+""",
+        by(
+            "Do not compile what is differentiated twice", 'torch.compile(lambda z: net(z), backend="aot_eager")', "net"
+        ),
+        by('compile it with `backend="eager"`', "aot_eager", "eager"),
+    ),
     "grad() is asked for a weight of the loss that a step came after": case(
         "AG301",
         """

@@ -7,7 +7,7 @@ graph, which Dynamo tells, and which tensors the next graph is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -24,8 +24,8 @@ from autograd_inspector.model.op import Trait
 RESUMED = "torch_dynamo_resume_in_"
 _METHOD = re.compile(r"Tensor\.(?P<name>item|tolist|numpy)\(\)|`(?P<quoted>tolist|item|numpy)\(\)`")
 BETWEEN = "code between compiled graphs"
-_LOCAL = re.compile(r"L\['[^']+'\]")
 _KEPT = "___stack"
+_LOCAL = re.compile(rf"L\['[^']+'\]|L\['{_KEPT}\d*'\](\[\d+\])+")
 Made = tuple[int, int]
 """A node of autograd, by its number, which is no other's in this thread, and which of its results."""
 _FARTHEST = 400
@@ -113,8 +113,8 @@ class Bridges:
         """The numbers that the code after a break goes on with, where a value left torch there -> the op by which."""
         if self._export < 0 or not frame.f_code.co_name.startswith(RESUMED):
             return {}
-        held = (value for name, value in locals_of(frame) if name.startswith(_KEPT) and type(value) is float)
-        return dict.fromkeys((value for value in held if value not in {0.0, 1.0}), self._export)
+        held = [value for name, value in locals_of(frame) if name.startswith(_KEPT)]
+        return dict.fromkeys((value for value in _floats(held) if value not in {0.0, 1.0}), self._export)
 
     def _made(
         self, name: str, inputs: tuple[int, ...], result: Tensor, site: int, nodes: tuple[int, int] = (-1, -1)
@@ -144,6 +144,15 @@ def _origins(result: Any, known: dict[Made, int], recording: Recording) -> tuple
             nodes.add(made[0])
             todo += node.next_functions
     return tuple(inputs), nodes
+
+
+def _floats(values: list[Any]) -> Iterator[float]:
+    """Those among some values, and in the lists that ``.tolist()`` makes."""
+    for value in values:
+        if type(value) is float:
+            yield value
+        elif type(value) is list:
+            yield from _floats(value)
 
 
 def _last(plan: Plan, results: Any) -> Tensor | None:

@@ -6,14 +6,16 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, MethodType
 from typing import Any, Protocol
 
 import torch
+from torch import nn
 
 from autograd_inspector.capture.compiled.fx_code import FxCode
 from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
@@ -111,7 +113,10 @@ class Compiled:
         """Whether dynamo is there to stand in for; raises UnsupportedTorch where it would trace the observers."""
         if not dynamo_shows_itself(used=used):
             return False
-        keep_out_of([each.__code__ for each in (Engine.before, Engine.after, Engine.failed)])
+        # A compiled module may be called where Dynamo looks on: by code that it left to Python.
+        regions = [getattr(kind, name) for kind in (CompiledCall, _Elsewhere) for name in ("begin", "done", "end")]
+        ours = (Engine.before, Engine.after, Engine.failed, Compiled._region, runs_eagerly, *regions)
+        keep_out_of([each.__code__ for each in ours])
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
         stance = eager_stance() if self._eager else None
         if stance is not None:
@@ -140,6 +145,8 @@ class Compiled:
                 raise
             return result
 
+        calling: Any = call
+        keep_out_of([calling.__code__], inside=False)
         return call
 
     def _switching(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -188,9 +195,12 @@ class Compiled:
 
     def _leave(self) -> None:
         frame, region = self._thread.open[-1]
+        error = None
         if "result" in frame.f_locals:
             region.done(frame.f_locals["result"])
-        region.end()
+        else:
+            error = sys.exc_info()[1]
+        region.end(error)
         self._thread.open.pop()
 
     def _region(self, what: Any, args: Any, kwargs: Any) -> Region:
@@ -224,4 +234,7 @@ class _Elsewhere:
 
 def _name_of(what: Any) -> str:
     module = original_of(what)
+    owner = what.__self__ if type(what) is MethodType else None
+    if module is None and isinstance(owner, nn.Module) and classify(what.__code__.co_filename) == SKIP:
+        module = owner  # module.compile() compiles a method of torch's own.
     return type(module).__name__ if module is not None else getattr(what, "__name__", type(what).__name__)

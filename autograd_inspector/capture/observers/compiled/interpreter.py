@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
 from autograd_inspector.capture.compiled.code_places import Frame
 from autograd_inspector.capture.compiled.leaving import NUMBER
-from autograd_inspector.capture.compiled.module_sources import value_of, written
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of, written
 from autograd_inspector.capture.compiled.plan import (
     ATTRIBUTE,
     CALL,
@@ -62,18 +62,18 @@ Calling = Callable[[Callable[..., Any], Any, Any], Any]
 
 
 class Interpreter:
-    """One run of a plan. ``frame``: where the captured code runs; ``outer``: the stack that it was called from.
+    """One run of a plan. ``scope``: what the captured code sees; ``outer``: the stack that it was called from.
 
     ``shadow``: what it is run with has no data, and makes the result of a step that raised. Without one it raises into
     the program, whose step it is.
     """
 
-    def __init__(self, recorder: Recorder, modules: Calls, plan: Plan, frame: FrameType) -> None:
+    def __init__(self, recorder: Recorder, modules: Calls, plan: Plan, scope: Scope) -> None:
         self._recorder = recorder
         self._recording = recorder.recording
         self._modules = modules
         self._plan = plan
-        self._frame = frame
+        self._scope = scope
         self._switching = Switching(recorder.recording, recorder.regions)
         self._known: dict[str, nn.Module | None] = {}
         self._names: dict[int, str] = {}
@@ -85,6 +85,8 @@ class Interpreter:
         self.shadow: Shadow | None = None
         self.reentered: dict[float, int] = {}
         """Numbers that had left torch before the graph, and that are written into it -> the op by which they left."""
+        self.refuses: Callable[[Step, Exception], bool] = lambda *_: False
+        """Whether a step that raised ends the run also where there are no data."""
 
     def run(self, args: tuple[Any, ...], outer: int) -> Any:
         """The graph's results, as one tuple or list."""
@@ -148,7 +150,7 @@ class Interpreter:
         try:
             return self._call(plan, step, args, kwargs)
         except Exception as failure:
-            if self.shadow is None or is_interrupt(failure):
+            if self.shadow is None or is_interrupt(failure) or self.refuses(step, failure):
                 raise
             return 1.0 if step.role else self.shadow.stand_in_for(step, (args, kwargs))
 
@@ -211,11 +213,11 @@ class Interpreter:
         """The module whose forward was captured: Dynamo names only those that are called in it."""
         code = self._plan.code
         for name in code.co_varnames[: code.co_argcount]:
-            value = value_of(f"L[{name!r}]", self._frame)
+            value = value_of(f"L[{name!r}]", self._scope)
             if isinstance(value, nn.Module) and _same_place(code_of(type(value).forward), code):
                 return value
         # A forward of torch's own is captured within a function that only passes its arguments on.
-        own = value_of("L['args'][0]", self._frame) if classify(code.co_filename) == SKIP else None
+        own = value_of("L['args'][0]", self._scope) if classify(code.co_filename) == SKIP else None
         return own if isinstance(own, nn.Module) else None
 
     def _enter(self, step: Step) -> None:
@@ -223,7 +225,7 @@ class Interpreter:
         wanted = [] if self._around is None else [self._around]
         for path in step.modules:
             if path not in self._known:
-                value = value_of(path, self._frame)
+                value = value_of(path, self._scope)
                 self._known[path] = value if isinstance(value, nn.Module) else None
                 self._names[id(value)] = written(path)
             module = self._known[path]

@@ -9,7 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.compiled.listener import Graph, is_graph
+from autograd_inspector.capture.compiled.listener import Graph, is_compilers
+from autograd_inspector.capture.compiled.module_sources import Scope
+from autograd_inspector.capture.compiled.refused import Refused
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, record
@@ -18,15 +20,16 @@ from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.apart import apart
 from autograd_inspector.capture.observers.compiled.bridges import BETWEEN, RESUMED, Bridges
-from autograd_inspector.capture.observers.compiled.counters import counting
+from autograd_inspector.capture.observers.compiled.described import described
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
+from autograd_inspector.capture.observers.compiled.refusals import Refusals
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
 from autograd_inspector.capture.observers.compiled.tally import Tally
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, version_of
-from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_compiling
+from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_compiling, is_dynamos
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
@@ -37,8 +40,9 @@ from autograd_inspector.model.op import Trait
 _BACKWARD = int(Trait.BACKWARD)
 _COMPILED = "compiled "
 OPAQUE = (
-    "torch.compile made some of the code that ran, and no graph of it was seen: each call of it is one op, and what it "
-    "did inside is not seen. inspect(compiled='eager') or --eager runs it uncompiled, and then all of it is seen."
+    "Some of the code that ran was given to torch.compile, and no graph of it was seen: Dynamo left it to Python, or "
+    "it was compiled before autograd_inspector was imported. Each call of it is one op, and what it did inside is not "
+    "seen. inspect(compiled='eager') or --eager runs it uncompiled, and then all of it is seen."
 )
 UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
 
@@ -91,8 +95,11 @@ class CompiledCall(Opaque):
     def note(self, before: Before, raised: BaseException | None) -> None:
         """What the graphs did is recorded. What else was returned comes from the Python between them."""
         recording = self.recorder.recording
+        if raised is not None and self._told(raised):
+            return
         if not self.opened or raised is not None:
-            if not recording.traits & _BACKWARD:  # There a checkpoint runs it again.
+            nothing_ran = is_dynamos(raised)
+            if not self.opened and not nothing_ran and not recording.traits & _BACKWARD:  # A checkpoint runs it again.
                 recording.note(OPAQUE)
             super().note(before, raised)
             return
@@ -107,6 +114,11 @@ class CompiledCall(Opaque):
         self.written_between(before, site)
         if unknown:
             record(recording, before, self.name, unknown, site=site)
+
+    def _told(self, raised: BaseException) -> bool:
+        """Whether what it raised is told with the op inside that raised it."""
+        start = self._began[0] if self._began is not None else len(self.recorder.recording.ops)
+        return self._opener.refusals.tell(raised, start, self.recorder.recording.stacks.here())
 
     def goes_on(self, site: int) -> None:
         """Another graph is about to run."""
@@ -160,6 +172,7 @@ class Opener:
         self.stepping = Stepping(steps)
         self.bridges = Bridges(recorder.recording)
         self.tally = Tally(recorder.recording)
+        self.refusals = Refusals(recorder, modules, self.opens)
         self._inside = 0
         """How many graphs run now."""
         self.calls: list[CompiledCall] = []
@@ -172,6 +185,12 @@ class Opener:
             return self._call(graph, args)
         finally:
             self._inside -= 1
+
+    def refuse(self, graph: Refused) -> None:
+        """A graph of the calls that run is not compiled."""
+        recording = self.recorder.recording
+        if self.calls and recording.here() and recording.active():
+            self.refusals.meet(graph)
 
     def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         recording = self.recorder.recording
@@ -200,11 +219,12 @@ class Opener:
     def over(self) -> None:
         """No compiled call runs any more."""
         self.bridges.over()
+        self.refusals.over()
 
     def may_look_on(self, function: Any) -> bool:
         """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
         recording = self.recorder.recording
-        if self._inside or not self.calls or is_graph(function) or is_compiling() or not recording.here():
+        if self._inside or not self.calls or is_compilers(function) or is_compiling() or not recording.here():
             return False
         return recording.active() and not recording.traits & _BACKWARD
 
@@ -229,7 +249,12 @@ class Opener:
         if shadow is not None:
             self._begins(graph, args, frame, self._outer(frame))
         first = sequence_number()
-        result = graph.run(*args)
+        try:
+            result = graph.run(*args)
+        except Exception as error:
+            if shadow is not None and not is_interrupt(error):
+                self.refusals.meet(Refused(error, graph.plan, args, Scope.of(frame)))
+            raise
         if shadow is not None and not recording.closed:
             try:
                 with apart(self.recorder):
@@ -249,15 +274,7 @@ class Opener:
             last = sequence_number()
             if last > first:
                 recording.append(self.calls[0].name, site=outer, sequence=(first, last))
-        stand_ins = shadow.stand_ins()
-        interpreter = self._interpreter(graph, frame)
-        interpreter.shadow = shadow
-        values, recording.values = recording.values, recording.values if shadow.has_values else None
-        try:
-            with shadow.mode, counting(graph.plan):
-                results = interpreter.run(stand_ins, outer)
-        finally:
-            recording.values = values
+        results = described(self.recorder, self._interpreter(graph, frame), graph.plan, shadow, outer)
         self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
@@ -277,7 +294,7 @@ class Opener:
 
     def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
         recorder = self.recorder
-        interpreter = Interpreter(recorder, self._modules, graph.plan, frame)
+        interpreter = Interpreter(recorder, self._modules, graph.plan, Scope.of(frame))
         interpreter.reentered = recorder.guard.run(self.bridges.numbers, frame) or {}
         return interpreter
 

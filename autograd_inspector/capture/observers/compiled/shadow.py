@@ -92,7 +92,8 @@ class Shadow:
             copy = self._copies[at]
             fake = real.detach() if copy is None else copy
         else:
-            fake = _like(real)
+            with torch.inference_mode(mode=real.is_inference()):
+                fake = _like(real)
         edge = self._edges[at]
         if self._required[at]:
             fake.requires_grad_()

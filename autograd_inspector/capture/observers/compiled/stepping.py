@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.compiled.module_sources import value_of
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of
 from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
@@ -18,8 +18,10 @@ _GROUPS = ".param_groups"
 
 def stepped_by(plan: Plan, frame: FrameType) -> Optimizer | None:
     """The optimizer whose step a graph was captured from; None where it was not."""
-    for source in plan.sources:
-        optimizer = value_of(source.partition(_GROUPS)[0], frame) if _GROUPS in source else None
+    groups = [source.partition(_GROUPS)[0] for source in plan.sources if _GROUPS in source]
+    scope = Scope.of(frame) if groups else None
+    for source in dict.fromkeys(groups):
+        optimizer = value_of(source, scope) if scope is not None else None
         if isinstance(optimizer, Optimizer) and any(code in plan.traced for code in _step_codes(type(optimizer))):
             return optimizer
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -20,6 +21,8 @@ _WRITTEN_BY_DYNAMO = ("__compiled_fn_", "__resume_at_")
 _MOST = 32
 """Breaks, and reasons to compile again, that are kept of a function."""
 _DEEP = 64
+_NUMBER = re.compile(r"(\d+/\d+: )?([A-Z_]+ failure: )?")
+_LONGEST = 160
 
 
 @dataclass
@@ -44,8 +47,7 @@ class Tally:
             return
         function.graphs.add(id(plan))  # A graph lives as long as the code that was compiled from it.
         if plan.again and len(function.again) < _MOST:
-            reason = plan.again.strip().splitlines()[0].partition("  #")[0].strip().rpartition(": ")[2]
-            function.again.append(f"{reason} ({_place(plan.code)})")
+            function.again.append(f"{_reason(plan.again)} ({_place(plan.code)})")
         frames = [each for each in plan.breaks[1] if not each[2]]
         if plan.breaks[0] and frames and len(function.breaks) < _MOST:
             code, at, _ = frames[0]
@@ -87,6 +89,12 @@ def _skipped(frame: FrameType) -> Iterator[CodeType]:
         written = code.co_name.startswith(RESUMED) or any(n.startswith(_WRITTEN_BY_DYNAMO) for n in code.co_names)
         if not written and classify(code.co_filename) == USER:
             yield code
+
+
+def _reason(text: str) -> str:
+    """The guard that failed, without its number and source; of a long explanation the first sentence."""
+    reason = _NUMBER.sub("", text.strip().splitlines()[0].partition("  #")[0].strip(), count=1)
+    return reason if len(reason) <= _LONGEST else reason.partition(". ")[0]
 
 
 def _file(code: CodeType) -> str:
