@@ -31,6 +31,14 @@ class Moment(Struct, frozen=True, omit_defaults=True):
     digests: dict[str, int]
 
 
+class Dealt(Struct, frozen=True, omit_defaults=True):
+    """The ``orders`` in which a sampler shuffled, epoch by epoch: each the seed and the epoch together."""
+
+    type: str
+    orders: tuple[int, ...]
+    places: tuple[Location, ...] = ()
+
+
 class RankSummary(Struct, frozen=True, omit_defaults=True):
     """The work of one rank.
 
@@ -51,7 +59,9 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``drawn``: the lines that gave weights the values that they begin to learn with. ``sent``: the names of weights that
     the ranks exchange in the course of training: whoever steps them, all have them. ``computed``: where layers are
     parallel, what the first call of each layer was given and returned ("given:result"), and its parameters;
-    ``moved``: the fingerprints of these behind each step.
+    ``moved``: the fingerprints of these behind each step. ``passes``: the forwards of wrappers and the backwards
+    through them, in order, each with its place in ``pass_lines``, whose ``value`` says which of them it is.
+    ``dealt``: how samplers shuffled the data of which each rank gets a part. ``step_lines``: the steps at each line.
     """
 
     replica: bool = False
@@ -87,3 +97,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     sent: tuple[str, ...] = ()
     computed: tuple[Done, ...] = ()
     moved: dict[str, tuple[int, ...]] = {}
+    pass_lines: tuple[Done, ...] = ()
+    passes: tuple[int, ...] = ()
+    dealt: tuple[Dealt, ...] = ()
+    step_lines: tuple[Done, ...] = ()

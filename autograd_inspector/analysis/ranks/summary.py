@@ -8,9 +8,11 @@ from functools import cached_property
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
+from autograd_inspector.analysis.ranks.dealing import dealt
 from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.layers import computed, moved
 from autograd_inspector.analysis.ranks.moments import moments_of
+from autograd_inspector.analysis.ranks.passes import passes_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
@@ -99,6 +101,9 @@ class _Summary:
             tuple(self._sent()),
             layers,
             moved(capture, layers, self.names),
+            *passes_of(capture, reductions, self.places),
+            tuple(dealt(capture, self.places)),
+            () if capture.history.folded else tuple(self._step_lines()),
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:
@@ -218,7 +223,7 @@ class _Summary:
     def _waited(self) -> Done | None:
         stood = self._stood()
         if stood is not None:
-            return stood if stood.value else None
+            return Done(stood.api, stood.places, stood.times) if stood.value else None
         failed = [event for event in self.reductions.exchanges.calls if event.failed]
         capture = self.capture
         if not failed and capture.error_site >= 0 and says(capture.error, TorchError.RANK_ABSENT):
@@ -228,7 +233,8 @@ class _Summary:
         if not failed:
             return None
         event = failed[-1]
-        return Done(event.name, self.places(event.site, f"{event.name} waits here"), event.times)
+        peer = f"rank {event.peer}" if event.peer >= 0 else ""
+        return Done(event.name, self.places(event.site, f"{event.name} waits here"), event.times, value=peer)
 
     def _steps(self) -> Iterator[Done]:
         for optimizer in self.capture.placement.optimizers:
@@ -241,6 +247,15 @@ class _Summary:
                 tuple(self.names(t for t in optimizer.held if t in self.reduced)),
                 str(rates[0]) if rates else "",
             )
+
+    def _step_lines(self) -> Iterator[Done]:
+        """How often each optimizer was stepped at each line; ``value`` is its place among the optimizers."""
+        lines: dict[tuple[int, int], int] = {}
+        for step in self.capture.steps:
+            lines[step.optimizer, step.site] = lines.get((step.optimizer, step.site), 0) + 1
+        for (optimizer, site), times in lines.items():
+            kind = self.capture.placement.optimizers[optimizer].type
+            yield Done(kind, self.places(site, "step() called here"), times, value=str(optimizer))
 
     def _each_line(self, events: Iterable[SchedulerStepped], role: str) -> Iterator[Done]:
         sites: dict[int, list[SchedulerStepped]] = {}

@@ -184,7 +184,7 @@ class SamplerIterated(ProgramEvent, frozen=True):
     """A ``DistributedSampler`` began to give the indices of an epoch: those of part ``shard`` of ``parts``.
 
     ``made``: where the sampler was made. ``again``: it had given those of that very epoch before. ``epoch`` -1: it
-    deals out what another sampler orders.
+    deals out what another sampler orders. ``order``: what it shuffles by, its seed and its epoch together.
     """
 
     sampler: int
@@ -195,6 +195,7 @@ class SamplerIterated(ProgramEvent, frozen=True):
     made: int = -1
     again: int = 0
     type: str = "DistributedSampler"
+    order: int = -1
 
     @property
     def api(self) -> str:

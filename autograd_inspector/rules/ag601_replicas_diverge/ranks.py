@@ -89,7 +89,7 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
 def _gradients_edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Reduced gradients that some ranks change by a line that others run less often, or never."""
     lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
-    common = set.intersection(*(set(summary.reduced) for summary in ranks.values()))  # Some rank freezes the others.
+    common = _reduced_by_all(ranks)
     for rank, summary in ranks.items():
         for done in summary.gradient_edits:
             if not common.isdisjoint(done.names):
@@ -150,6 +150,11 @@ def _teachers(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             )
 
 
+def _reduced_by_all(ranks: Mapping[int, RankSummary]) -> set[str]:
+    """Some rank freezes the others, or has not used them: what it does to them, it does not tell."""
+    return set.intersection(*(set(summary.reduced) for summary in ranks.values()))
+
+
 def _times(by_rank: Mapping[int, Done], rank: int) -> int:
     return by_rank[rank].times if rank in by_rank else 0
 
@@ -157,15 +162,17 @@ def _times(by_rank: Mapping[int, Done], rank: int) -> int:
 def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Weights that some ranks change by a line that others never run."""
     lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
+    common = _reduced_by_all(ranks)
     for rank, summary in ranks.items():
         for done in summary.edits:
-            lines.setdefault((done.api, done.places), {})[rank] = done
+            if not common.isdisjoint(done.names):
+                lines.setdefault((done.api, done.places), {})[rank] = done
     uneven = {line: by_rank for line, by_rank in lines.items() if len(by_rank) < len(ranks)}
     for (api, places), by_rank in uneven.items():
         lacking = tuple(rank for rank in ranks if rank not in by_rank)
         if any(rank in other for other in uneven.values() for rank in lacking):
             continue  # It has a line of its own that does the same, perhaps.
-        names = tuple(dict.fromkeys(name for done in by_rank.values() for name in done.names))
+        names = tuple(dict.fromkeys(n for done in by_rank.values() for n in done.names if n in common))
         yield (
             Problem(
                 "warning",

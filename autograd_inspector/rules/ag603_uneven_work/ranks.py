@@ -9,13 +9,14 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted
+from autograd_inspector.rules.ag603_uneven_work.passes import passes_apart
 
 Across = tuple[Problem, tuple[int, ...]]
 
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
-    found = [*_calls(ranks)] or [*_order(ranks)] or [*_forwards(ranks)] or [*_backwards(ranks)]
+    found = [*_calls(ranks)] or [*_order(ranks)] or [*passes_apart(ranks)]
     yield from found or [*_waits(ranks)] or [*_steps(ranks)] or [*_moments(ranks)]
 
 
@@ -130,63 +131,6 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         return
 
 
-def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
-    """Calls of a wrapper's forward, each of which prepares a reduction in which all ranks take part."""
-    if any(summary.joins for summary in ranks.values()) or not all(summary.forwards for summary in ranks.values()):
-        return
-    for number in range(min(len(summary.forwards) for summary in ranks.values())):
-        done = {rank: summary.forwards[number] for rank, summary in ranks.items()}
-        most = max(each.times for each in done.values())
-        ahead = tuple(rank for rank, each in done.items() if each.times == most)
-        behind = tuple(rank for rank in done if rank not in ahead)
-        if not behind:
-            continue
-        fewest = min(each.times for each in done.values())
-        kind = done[ahead[0]].api
-        yield (
-            Problem(
-                "error",
-                f"ranks call {kind} different numbers of times: {counted(most, 'time')} on {ranks_text(ahead)}, "
-                f"{counted(fewest, 'time')} on {ranks_text(behind)}. Each call prepares a reduction in which all ranks must "
-                "take part",
-                "Give every rank the same number of batches: use a DistributedSampler, or drop_last=True. If the numbers "
-                f"cannot be equal, train inside `with model.join():` of {kind}.",
-                tuple(place for rank in (*ahead, *behind) for place in done[rank].places),
-                (kind,),
-            ),
-            ahead,
-        )
-
-
-def _backwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
-    """Backwards of a wrapper, in each of which all ranks take part."""
-    if any(summary.joins for summary in ranks.values()) or not all(summary.backwards for summary in ranks.values()):
-        return
-    for number in range(min(len(summary.backwards) for summary in ranks.values())):
-        done = {rank: summary.backwards[number] for rank, summary in ranks.items()}
-        most = max(each.times for each in done.values())
-        ahead = tuple(rank for rank, each in done.items() if each.times == most)
-        behind = tuple(rank for rank in done if rank not in ahead)
-        if not behind:
-            continue
-        fewest = min(each.times for each in done.values())
-        forwards = [ranks[rank].forwards[number] for rank in behind if number < len(ranks[rank].forwards)]
-        yield (
-            Problem(
-                "error",
-                f"ranks run different numbers of backward passes through {done[ahead[0]].api}: {counted(most, 'backward')} on "
-                f"{ranks_text(ahead)}, {counted(fewest, 'backward')} on {ranks_text(behind)}, after as many forwards. Each one "
-                f"reduces gradients with all ranks, so {ranks_text(ahead)} waits",
-                "Call backward() on every rank for each forward: decide together whether a batch is left out (all_reduce a flag), or "
-                "multiply its loss by 0.",
-                tuple(place for each in (*(done[rank] for rank in ahead), *forwards) for place in each.places),
-                (done[ahead[0]].api, "backward"),
-            ),
-            ahead,
-        )
-        return
-
-
 def _waits(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Calls between two ranks that each wait for another: none of them can go on."""
     waiting = {rank: summary.waited for rank, summary in ranks.items() if summary.waited is not None}
@@ -288,11 +232,21 @@ def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"{counted(min(each.times for each in done.values()), 'time')} on {ranks_text(behind)}. The replicas get the "
                 "same gradients but diverge",
                 "Call step() on every rank: only logging and checkpointing belong under `if rank == 0`.",
-                tuple(place for rank in (*ahead, *behind) for place in done[rank].places),
+                (
+                    *(place for line in _uneven_lines(ranks, number) for place in line.places),
+                    *(place for rank in (*ahead, *behind) for place in done[rank].places),
+                ),
                 (kind, *names),
             ),
             behind,
         )
+
+
+def _uneven_lines(ranks: Mapping[int, RankSummary], optimizer: int) -> list[Done]:
+    """The lines at which some ranks step an optimizer more often than others."""
+    return [
+        *_differing({rank: (s for s in each.step_lines if s.value == str(optimizer)) for rank, each in ranks.items()})
+    ]
 
 
 def _differing(done: Mapping[int, Iterable[Done]]) -> Iterator[Done]:
