@@ -11,6 +11,7 @@ from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.dealing import dealt
 from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.layers import computed, moved
+from autograd_inspector.analysis.ranks.loading import loads
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.passes import passes_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
@@ -23,7 +24,6 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import (
     Communicated,
     DataMet,
-    ModelLoaded,
     SchedulerStepped,
     StoodStill,
     WeightsMet,
@@ -74,7 +74,7 @@ class _Summary:
             ),
             tuple(self._each_line(capture.events_of(SchedulerStepped), "scheduler stepped here")),
             tuple(self._frozen()),
-            tuple(self._loads()),
+            tuple(loads(capture, reductions, self.reduced, self.places, self.names)),
             tuple(self._edits()),
             tuple(self._sequence()),
             tuple(event.digest for event in data[:_DATA]),
@@ -270,18 +270,6 @@ class _Summary:
                 role = f"requires_grad set to {change.requires_grad} here"
                 places = self.places(change.site, role)
                 yield Done("requires_grad", places, 1, tuple(self.names([change.tensor])), str(change.requires_grad))
-
-    def _loads(self) -> Iterator[Done]:
-        """Behind a wrapping, or where none is, and no broadcast of the weights follows."""
-        capture, reductions = self.capture, self.reductions
-        for load in capture.events_of(ModelLoaded):
-            wrapped = [reductions.wrapper_of[t] for t in load.tensors if t in reductions.wrapper_of]
-            concerned = [t for t in load.tensors if t in self.reduced]
-            told = any(
-                event.at >= load.at and event.name.startswith("broadcast") for event in reductions.exchanges.calls
-            )
-            if concerned and not told and all(wrapper.at <= load.at for wrapper in wrapped):
-                yield Done(load.api, self.places(load.site, "loaded here"), 1, tuple(self.names(concerned)))
 
 
 def _first_of(events: Iterable[WeightsMet]) -> list[WeightsMet]:

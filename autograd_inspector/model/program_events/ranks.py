@@ -95,6 +95,7 @@ class ModelSharded(ProgramEvent, frozen=True):
     ignored: tuple[int, ...]
     world: int
     flat: bool = False
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def api(self) -> str:

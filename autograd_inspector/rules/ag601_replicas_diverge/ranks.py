@@ -67,23 +67,34 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     for rank, summary in ranks.items():
         for done in summary.loads:
             loads.setdefault((done.api, done.places), {})[rank] = done
-    for (api, places), by_rank in loads.items():
+    for (api, _), by_rank in loads.items():
         lacking = tuple(rank for rank in ranks if rank not in by_rank)
         if not lacking or any(ranks[rank].loads for rank in lacking):
             continue
-        having = tuple(by_rank)
-        names = next(iter(by_rank.values())).names
-        yield (
-            Problem(
-                "warning",
-                f"{api} gives {ranks_text(having)} different weights than {ranks_text(lacking)}: {summarize_names(names)} "
-                f"{agree(names, 'is', 'are')} already replicated, and no broadcast follows",
-                "Load on every rank, or before wrapping the model: the wrapper broadcasts the weights of rank 0.",
-                tuple(places),
-                names,
-            ),
-            having,
+        yield _loaded_apart(api, by_rank, lacking), tuple(by_rank)
+
+
+def _loaded_apart(api: str, by_rank: Mapping[int, Done], lacking: tuple[int, ...]) -> Problem:
+    done = next(iter(by_rank.values()))
+    names, sharder = done.names, done.value
+    start = f"{api} gives {ranks_text(tuple(by_rank))} different weights than {ranks_text(lacking)}"
+    if sharder:
+        return Problem(
+            "warning",
+            f"{start}: {sharder}() then keeps a part of each rank's own weights and sends none, so the loaded values of "
+            f"{summarize_names(names)} are only a part of {agree(names, 'it', 'them')}",
+            f"Load on every rank before {sharder}(). Or load after it, on every rank: `set_model_state_dict(model, state, "
+            "options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))`.",
+            tuple(done.places),
+            names,
         )
+    return Problem(
+        "warning",
+        f"{start}: {summarize_names(names)} {agree(names, 'is', 'are')} already replicated, and no broadcast follows",
+        "Load on every rank, or before wrapping the model: the wrapper broadcasts the weights of rank 0.",
+        tuple(done.places),
+        names,
+    )
 
 
 def _gradients_edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
