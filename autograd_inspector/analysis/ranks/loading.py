@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import Names, Places
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import ModelLoaded
 from autograd_inspector.model.rank_summary import Done
-
-_SENDING = ("broadcast", "scatter")
 
 
 def loads(
@@ -21,7 +20,8 @@ def loads(
     A wrapper sends out the weights of one rank; what shards them keeps of each rank's own a part.
     """
     for load in capture.events_of(ModelLoaded):
-        if any(event.at >= load.at and event.name.startswith(_SENDING) for event in reductions.exchanges.calls):
+        later = (event.name for event in reductions.exchanges.calls if event.at >= load.at)
+        if any(is_a(name, OpKind.FROM_ONE_RANK) for name in later):
             continue
         wrapped = [reductions.wrapper_of[t] for t in load.tensors if t in reductions.wrapper_of]
         concerned = [t for t in load.tensors if t in reduced]

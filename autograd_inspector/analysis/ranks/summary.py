@@ -134,7 +134,7 @@ class _Summary:
         for (name, site), event in self._last.items():
             yield Done(name, self.places(site, f"{name} called here"), event.times, last=event.nth == end)
 
-    def _sequence(self) -> Iterator[tuple[int, str]]:
+    def _sequence(self) -> Iterator[tuple[int, str, str]]:
         """What each of the first carries: of weights and gradients whose. Not where older ones are folded away."""
         if self.capture.history.folded:
             return
@@ -148,7 +148,8 @@ class _Summary:
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
             carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
-            yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
+            what = " ".join([event.name, event.op, *self.names(carried)])
+            yield line[event.name, event.site], what, exchanges.agreed_size(event)
 
     def _sent(self) -> list[str]:
         """Weights that the ranks exchange behind the first step."""

@@ -88,6 +88,7 @@ class ModelSharded(ProgramEvent, frozen=True):
     ``tensors`` are its shards, ``ignored`` the other parameters of the module, which nothing reduces. ``site`` -1: that
     was before the capture began. ``flat``: a FullyShardedDataParallel was made, whose shards are those of one flat
     parameter, the first, under no name of the module; the others are views of it on the ranks that hold them.
+    ``pairs``: each shard with the parameter in whose place it came, where that is known.
     """
 
     type: str

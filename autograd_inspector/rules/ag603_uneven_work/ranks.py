@@ -65,6 +65,37 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     )
 
 
+def _sizes(ranks: Mapping[int, RankSummary], first: int, rank: int) -> Iterator[Across]:
+    """The first call to which two ranks bring other amounts, where no backend says so."""
+    pairs = zip(ranks[first].sequence, ranks[rank].sequence, strict=False)
+    parted = next(
+        ((at, *pair) for at, pair in enumerate(pairs, 1) if pair[0][2] and pair[1][2] and pair[0][2] != pair[1][2]),
+        None,
+    )
+    if parted is None:
+        return
+    at, (here, what, size), (there, _, other) = parted
+    call = ranks[first].exchanges[here].api
+    lines = dict.fromkeys((*ranks[first].exchanges[here].places, *ranks[rank].exchanges[there].places))
+    yield (
+        Problem(
+            "error",
+            f"ranks give {call} different amounts: call {at} has {_elements(size)} on rank {first} and {_elements(other)} on rank "
+            f"{rank}. The ranks exchange bytes: values are missing or mixed up, or the call hangs or ends the process",
+            f"Give {call} the same shape and dtype on every rank: pad to the longest (all_reduce the length with "
+            "`op=dist.ReduceOp.MAX` first), or use drop_last=True.",
+            tuple(lines),
+            (*what.split(),),
+        ),
+        (rank,),
+    )
+
+
+def _elements(size: str) -> str:
+    count, _, dtype = size.partition(" ")
+    return f"{counted(int(count), 'element')} of {dtype}"
+
+
 def _whereabouts(ranks: Mapping[int, RankSummary], behind: tuple[int, ...]) -> str:
     """Where ranks are that others wait for, as far as their reports tell."""
     told = []
@@ -87,12 +118,12 @@ def _last_in_common(ranks: Mapping[int, RankSummary]) -> Done | None:
     """The last call that all ranks made at the same line, before they went different ways."""
     first, *others = ranks.values()
     last = None
-    for at, (number, carries) in enumerate(first.sequence):
+    for at, (number, carries, _) in enumerate(first.sequence):
         line = first.exchanges[number]
         for other in others:
             if at >= len(other.sequence):
                 return last
-            theirs, carried = other.sequence[at]
+            theirs, carried, _ = other.sequence[at]
             if carried != carries or other.exchanges[theirs].places != line.places:
                 return last
         last = line
@@ -113,8 +144,12 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         pairs = zip(ranks[first].sequence, ranks[rank].sequence, strict=False)
         parted = next(((at, *pair) for at, pair in enumerate(pairs, 1) if pair[0][1] != pair[1][1]), None)
         if parted is None:
+            sizes = [*_sizes(ranks, first, rank)]
+            if sizes:
+                yield from sizes
+                return
             continue
-        at, (here, carries), (there, carried) = parted
+        at, (here, carries, _), (there, carried, _) = parted
         places = (*ranks[first].exchanges[here].places, *ranks[rank].exchanges[there].places)
         yield (
             Problem(
