@@ -18,9 +18,9 @@ def clipped_alone(analysis: Analysis) -> Iterator[Problem]:
     """One finding, about the first step of that kind."""
     reductions = analysis.reductions
     for reached in reductions.reached:
-        found = _clipped_early(analysis, reached)
-        if found is not None:
-            yield found
+        early = _clipped_early(analysis, reached)
+        if early is not None:
+            yield early
             return
         by_hand = [t for t in reached.reduced if t not in reductions.wrapper_of]
         events = [
@@ -58,7 +58,7 @@ def _clipped_early(analysis: Analysis, reached: Reached) -> Problem | None:
         wrapper, run = reductions.wrapper_of.get(tensor), reductions.left_local(tensor, reached)
         if wrapper is None or run is None:
             continue
-        reads = analysis.timeline.reads_of(tensor).within(run.end, reached.run.start)
+        reads = analysis.timeline.reads_of(tensor).within(run.end, reached.run.start - 1)
         clip = next((read.site for read in reads if 0 <= read.clips < math.inf), None)
         if clip is not None:
             early.setdefault(clip, []).append(tensor)
