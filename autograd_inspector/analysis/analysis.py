@@ -33,6 +33,7 @@ from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.analysis.timeline import Timeline
+from autograd_inspector.analysis.unset_values import unset_values
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead
@@ -309,6 +310,11 @@ class Analysis:
     def bad_tensors(self) -> frozenset[int]:
         """Tensors that were last seen with a NaN or Inf in them."""
         return frozenset(self.capture.bad_tensors)
+
+    @cached_property
+    def unset(self) -> frozenset[int]:
+        """The ops that computed with memory that nothing had written to."""
+        return unset_values(self.capture)
 
     @cached_property
     def scales(self) -> frozenset[int]:

@@ -148,6 +148,10 @@ class OpKind(Flag):
     """A collective that adds up, or averages, what all ranks give."""
     TO_ONE_RANK = auto()
     """A collective whose result one rank alone gets."""
+    OF_ONE_SIZE = auto()
+    """A collective to which all ranks have to bring as much, in the same dtype."""
+    FROM_ONE_RANK = auto()
+    """A collective that gives the others what one rank has."""
     POINT_TO_POINT = auto()
     """Sends from one rank to another one."""
     SENDS_OBJECTS = auto()
@@ -278,11 +282,16 @@ _ROWS: Final = (
     ("std var std_mean var_mean", _K.SPREADS),
     ("acos asin arccos arcsin acos_ asin_ arccos_ arcsin_", _K.ARC),
     ("embedding embedding_bag embedding_renorm_", _K.RENORMALISES),
-    ("all_reduce reduce_scatter reduce_scatter_tensor", _K.ALL_JOIN | _K.REDUCES_RANKS),
-    ("all_gather all_gather_into_tensor broadcast all_reduce_coalesced barrier", _K.ALL_JOIN),
-    ("reduce", _K.ALL_JOIN | _K.TO_ONE_RANK),
+    ("all_reduce reduce_scatter_tensor", _K.ALL_JOIN | _K.REDUCES_RANKS | _K.OF_ONE_SIZE),
+    ("reduce_scatter", _K.ALL_JOIN | _K.REDUCES_RANKS),
+    ("all_gather all_gather_into_tensor", _K.ALL_JOIN | _K.OF_ONE_SIZE),
+    ("broadcast", _K.ALL_JOIN | _K.OF_ONE_SIZE | _K.FROM_ONE_RANK),
+    ("scatter", _K.FROM_ONE_RANK),
+    ("all_reduce_coalesced barrier", _K.ALL_JOIN),
+    ("reduce", _K.ALL_JOIN | _K.TO_ONE_RANK | _K.OF_ONE_SIZE),
     ("all_to_all all_to_all_single", _K.ALL_JOIN),
-    ("all_gather_object broadcast_object_list", _K.ALL_JOIN | _K.SENDS_OBJECTS),
+    ("all_gather_object", _K.ALL_JOIN | _K.SENDS_OBJECTS),
+    ("broadcast_object_list", _K.ALL_JOIN | _K.SENDS_OBJECTS | _K.FROM_ONE_RANK),
     ("send isend recv irecv", _K.POINT_TO_POINT),
 )
 _SPELLED: Final = {

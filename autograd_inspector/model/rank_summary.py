@@ -31,27 +31,38 @@ class Moment(Struct, frozen=True, omit_defaults=True):
     digests: dict[str, int]
 
 
+class Dealt(Struct, frozen=True, omit_defaults=True):
+    """The ``orders`` in which a sampler shuffled, epoch by epoch: each the seed and the epoch together."""
+
+    type: str
+    orders: tuple[int, ...]
+    places: tuple[Location, ...] = ()
+
+
 class RankSummary(Struct, frozen=True, omit_defaults=True):
     """The work of one rank.
 
-    ``replica``: it reduces gradients with the others, so that its weights are to stay theirs; ``reduced``: the names of
-    these parameters. ``exchanges``: the calls that all ranks have to make; ``forwards``: the calls of each wrapper that
-    exchange something. ``waited``: the call that raised, as the others did not come. ``steps``: those of each
+    ``replica``: it reduces gradients with the others, so that its weights are to stay theirs; ``reduced``: the names
+    of these parameters. ``exchanges``: the calls that all ranks have to make; ``forwards``: the calls of each wrapper
+    that exchange something. ``waited``: the call that raised, as the others did not come. ``steps``: those of each
     optimizer. ``made``, ``schedules``: the lines that made optimizers, and that stepped schedulers. ``frozen``: those
     that set ``requires_grad``. ``loads``: weights that were loaded when the replicas were equal already. ``edits``:
     lines that compute new values of replicated weights in place. ``sequence``: the first of the exchanges, in their
-    order, each with its place in ``exchanges`` and what it carries. ``data``, ``weights``: fingerprints, where values
-    are read. ``gradient_edits``: lines that write to gradients between their reduction and the step. ``state_loads``:
-    those of optimizers. ``autocast``: lines that compute with weights in a lower precision. ``backwards``: those of
-    each wrapper that reduce. ``clocks``: of each optimizer, how much the ranks had done together before each step.
-    ``teachers``: lines that compute new values of weights that nothing reduces; ``read``: the names of such weights
-    that a loss is computed with, and that backward does not reach. ``stood``: where a rank that never ended its program
-    was last, for ``times`` seconds. ``lane``: what it did, in order, each with how often in a row.
-    ``moments``: the fingerprints of what ranks are to have in common, in order, where values are read.
-    ``drawn``: the lines that gave weights the values that they begin to learn with. ``sent``: the names of weights that
-    the ranks exchange in the course of training: whoever steps them, all have them. ``computed``: where layers are
-    parallel, what the first call of each layer was given and returned ("given:result"), and its parameters;
-    ``moved``: the fingerprints of these behind each step.
+    order, each with its place in ``exchanges``, what it carries, and how much of it, where all ranks have to agree.
+    ``data``, ``weights``: fingerprints, where values are read. ``gradient_edits``: lines that write to gradients
+    between their reduction and the step. ``state_loads``: those of optimizers. ``autocast``: lines that compute with
+    weights in a lower precision. ``backwards``: those of each wrapper that reduce. ``clocks``: of each optimizer, how
+    much the ranks had done together before each step. ``teachers``: lines that compute new values of weights that
+    nothing reduces; ``read``: the names of such weights that a loss is computed with, and that backward does not
+    reach. ``stood``: where a rank that never ended its program was last, for ``times`` seconds. ``lane``: what it did,
+    in order, each with how often in a row. ``moments``: the fingerprints of what ranks are to have in common, in
+    order, where values are read. ``drawn``: the lines that gave weights the values that they begin to learn with.
+    ``sent``: the names of weights that the ranks exchange in the course of training: whoever steps them, all have
+    them. ``computed``: where layers are parallel, what the first call of each layer was given and returned
+    ("given:result"), and its parameters; ``moved``: the fingerprints of these behind each step. ``passes``: the
+    forwards of wrappers and the backwards through them, in order, each with its place in ``pass_lines``, whose
+    ``value`` says which of them it is. ``dealt``: how samplers shuffled the data of which each rank gets a part.
+    ``step_lines``: the steps at each line.
     """
 
     replica: bool = False
@@ -66,7 +77,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     frozen: tuple[Done, ...] = ()
     loads: tuple[Done, ...] = ()
     edits: tuple[Done, ...] = ()
-    sequence: tuple[tuple[int, str], ...] = ()
+    sequence: tuple[tuple[int, str, str], ...] = ()
     data: tuple[int, ...] = ()
     data_place: tuple[Location, ...] = ()
     weights: dict[str, int] = {}
@@ -87,3 +98,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     sent: tuple[str, ...] = ()
     computed: tuple[Done, ...] = ()
     moved: dict[str, tuple[int, ...]] = {}
+    pass_lines: tuple[Done, ...] = ()
+    passes: tuple[int, ...] = ()
+    dealt: tuple[Dealt, ...] = ()
+    step_lines: tuple[Done, ...] = ()

@@ -84,4 +84,17 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "loaded_on_rank_zero": (("if dist.get_rank() == 0:", "if True:"),),
     "edited_on_rank_zero": (("if dist.get_rank() == 0:", "if True:"),),
+    "around_wrapper_on_one_rank": (("called = net if rank == 1 and i == 1 else model", "called = model"),),
+    "sampler_seed_per_rank": (("seed=rank", "seed=0"),),
+    "clip_in_no_sync": (
+        ("            nn.utils.clip_grad_norm_(model.parameters(), 0.01)  # cause\n", ""),
+        ("        opt.step()", "        nn.utils.clip_grad_norm_(model.parameters(), 0.01)\n        opt.step()"),
+    ),
+    "hook_sums_each_micro_batch": (
+        ("p.register_post_accumulate_grad_hook(reduce)", "pass"),
+        ("        opt.step()", "        for p in model.parameters():\n            reduce(p)\n        opt.step()"),
+    ),
+    "loaded_before_shard_on_rank_zero": (("if rank == 0:", "if True:"),),
+    "broadcast_into_larger": (("5 if dist.get_rank() == 0 else 7", "7"),),
+    "warmed_up_on_rank_zero": (("if rank == 0:", "if False:"),),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -195,3 +196,50 @@ def test_the_result_of_an_op_is_named_once():
 
     finding = nan(program, "w.log()")
     assert finding.message.startswith("`log` makes the first Inf, out of finite values")
+
+
+def test_batch_that_the_program_leaves_out():
+    """Gradients that are cleared before any step, while later ones are sound, harmed nothing; those that step did."""
+
+    def program(skips, bad):
+        net, optimizer = net_of()
+        for step in range(4):
+            optimizer.zero_grad()
+            x = X.clone()
+            x[0, 0] = float("inf") if step in bad else 1.0
+            net(x).square().mean().backward()
+            if skips and not all(p.grad.isfinite().all() for p in net.parameters()):
+                continue
+            optimizer.step()
+
+    calm(lambda: program(True, {2}))
+    nan(lambda: program(False, {2}), "x[0, 0] =", where=program)
+    nan(lambda: program(True, {2, 3}), "x[0, 0] =", where=program)
+
+
+@pytest.fixture
+def _filled():
+    """torch fills the memory that it leaves unset with NaN."""
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("_filled")
+def test_memory_that_nothing_was_written_to():
+    """What is computed with an empty tensor, to learn shapes, is no data; what is written to one is."""
+
+    def program(fill, used):
+        net, optimizer = net_of()
+        buffer = torch.empty_strided((8, 4), (4, 1))
+        guess = F.mse_loss(net(buffer), Y, reduction="none")
+        shape = guess.shape
+        torch.autograd.grad(guess.mean(), net.weight)
+        given = buffer if used else torch.ones(8, 4)
+        given.copy_(X)
+        given[0].mul_(fill)
+        trained(optimizer, F.mse_loss(net(given), torch.zeros(shape)))
+
+    for used in (False, True):
+        calm(lambda used=used: program(1.0, used))
+        nan(lambda used=used: program(float("nan"), used), "given[0].mul_", where=program)

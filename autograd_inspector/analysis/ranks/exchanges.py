@@ -105,6 +105,15 @@ class Exchanges:
         """How many elements it has."""
         return prod(self._capture.tensors[tensor].shape)
 
+    def agreed_size(self, event: Communicated) -> str:
+        """How much a call carries of what, where that has to be the same on all ranks; "" where it has not."""
+        if not is_a(event.name, OpKind.OF_ONE_SIZE) or not event.tensors:
+            return ""
+        # What ranks gather into a list may have other sizes, as long as all lists are alike.
+        alike = event.tensors[:-1] if event.name == "all_gather" else event.tensors
+        dtypes = dict.fromkeys(self._capture.tensors[tensor].dtype for tensor in alike)
+        return f"{sum(map(self.elements, alike))} {' '.join(dtypes)}"
+
     @cached_property
     def weights(self) -> Sizes:
         """What ranks exchange of weights in the course of training: averaged every few steps, or sent out anew.

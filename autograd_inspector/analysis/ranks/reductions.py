@@ -99,6 +99,16 @@ class Reductions:
         """What a FullyShardedDataParallel holds as parts of one flat parameter, whose gradient is all of theirs."""
         return frozenset(tensor for event in self.sharded_models if event.flat for tensor in event.tensors)
 
+    def left_local(self, tensor: int, reached: Reached) -> Backward | None:
+        """The first backward since the step before whose gradient of a parameter nothing reduced until the last one ran."""
+        earlier = self._timeline.backwards_to(tensor).within(self._step_before(tensor, reached), reached.run.start)
+        runs = (run for run in earlier if run.index < reached.run.index and run.index in self._left)
+        return next((run for run in runs if tensor in self._left[run.index].tensors), None)
+
+    def _step_before(self, tensor: int, reached: Reached) -> int:
+        steps = self._timeline.steps.before(reached.step.at)
+        return next((step.at for step in steps if tensor in step.held and step is not reached.step), 0)
+
     def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
         carried = self.exchanges.carried(run.start, step.updates_from) if self.exchanges.calls else {}
         left = self._left.get(run.index)
@@ -107,7 +117,7 @@ class Reductions:
         by_hand = False
         for parameter in parameters:
             tensor = parameter.tensor
-            early = self.stepped_within(step, run) and tensor in self._stepped_by_hook
+            early = self.stepped_within(step, run) and tensor in self.hooked_behind
             if tensor in self.wrapper_of and tensor not in alone and not early:
                 reduced.append(tensor)
             elif carried and self._went(parameter, carried):
@@ -125,7 +135,7 @@ class Reductions:
         return run.start < step.updates_from < run.end and not step.computed
 
     @cached_property
-    def _stepped_by_hook(self) -> frozenset[int]:
+    def hooked_behind(self) -> frozenset[int]:
         """What has a hook that runs as soon as a gradient is accumulated: a reducer has not come for it by then."""
         return frozenset(hook.tensor for hook in self._capture.tensor_hooks if hook.post)
 
@@ -285,16 +295,20 @@ class Reductions:
 
         Where no op is known that used it, in compiled code, the last call since the backward before.
         """
+        last = self.used_by(tensor, run)
+        calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
+        if last is not None:
+            inside = self._inside(last, wrapper.type)
+            return next((each for each in reversed(calls) if each.at <= last.index), None) if inside else None
+        before = next(iter(self._timeline.backwards.before(run.start)), None)
+        return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
+
+    def used_by(self, tensor: int, run: Backward) -> Op | None:
+        """The last op of a forward that a parameter went into before a backward, where one is known."""
         readers, ops = self._capture.readers.get(tensor, []), self._capture.ops
         # What a checkpoint computes anew within a backward was called before, in the forward.
         before_it = reversed(readers[: bisect_left(readers, run.start)])
-        last = next((reader for reader in before_it if not ops[reader].has(Trait.BACKWARD)), None)
-        calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
-        if last is not None:
-            inside = self._inside(ops[last], wrapper.type)
-            return next((each for each in reversed(calls) if each.at <= last), None) if inside else None
-        before = next(iter(self._timeline.backwards.before(run.start)), None)
-        return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
+        return next((ops[reader] for reader in before_it if not ops[reader].has(Trait.BACKWARD)), None)
 
     @cached_property
     def _calls(self) -> tuple[WrapperCalled, ...]:

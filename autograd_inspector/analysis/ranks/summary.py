@@ -8,9 +8,12 @@ from functools import cached_property
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
+from autograd_inspector.analysis.ranks.dealing import dealt
 from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.layers import computed, moved
+from autograd_inspector.analysis.ranks.loading import loads
 from autograd_inspector.analysis.ranks.moments import moments_of
+from autograd_inspector.analysis.ranks.passes import passes_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
@@ -21,7 +24,6 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import (
     Communicated,
     DataMet,
-    ModelLoaded,
     SchedulerStepped,
     StoodStill,
     WeightsMet,
@@ -72,7 +74,7 @@ class _Summary:
             ),
             tuple(self._each_line(capture.events_of(SchedulerStepped), "scheduler stepped here")),
             tuple(self._frozen()),
-            tuple(self._loads()),
+            tuple(loads(capture, reductions, self.reduced, self.places, self.names)),
             tuple(self._edits()),
             tuple(self._sequence()),
             tuple(event.digest for event in data[:_DATA]),
@@ -99,6 +101,9 @@ class _Summary:
             tuple(self._sent()),
             layers,
             moved(capture, layers, self.names),
+            *passes_of(capture, reductions, self.places),
+            tuple(dealt(capture, self.places)),
+            () if capture.history.folded else tuple(self._step_lines()),
         )
 
     def names(self, tensors: Iterable[int]) -> list[str]:
@@ -129,7 +134,7 @@ class _Summary:
         for (name, site), event in self._last.items():
             yield Done(name, self.places(site, f"{name} called here"), event.times, last=event.nth == end)
 
-    def _sequence(self) -> Iterator[tuple[int, str]]:
+    def _sequence(self) -> Iterator[tuple[int, str, str]]:
         """What each of the first carries: of weights and gradients whose. Not where older ones are folded away."""
         if self.capture.history.folded:
             return
@@ -143,7 +148,8 @@ class _Summary:
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
             carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
-            yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
+            what = " ".join([event.name, event.op, *self.names(carried)])
+            yield line[event.name, event.site], what, exchanges.agreed_size(event)
 
     def _sent(self) -> list[str]:
         """Weights that the ranks exchange behind the first step."""
@@ -218,7 +224,7 @@ class _Summary:
     def _waited(self) -> Done | None:
         stood = self._stood()
         if stood is not None:
-            return stood if stood.value else None
+            return Done(stood.api, stood.places, stood.times) if stood.value else None
         failed = [event for event in self.reductions.exchanges.calls if event.failed]
         capture = self.capture
         if not failed and capture.error_site >= 0 and says(capture.error, TorchError.RANK_ABSENT):
@@ -228,7 +234,8 @@ class _Summary:
         if not failed:
             return None
         event = failed[-1]
-        return Done(event.name, self.places(event.site, f"{event.name} waits here"), event.times)
+        peer = f"rank {event.peer}" if event.peer >= 0 else ""
+        return Done(event.name, self.places(event.site, f"{event.name} waits here"), event.times, value=peer)
 
     def _steps(self) -> Iterator[Done]:
         for optimizer in self.capture.placement.optimizers:
@@ -241,6 +248,15 @@ class _Summary:
                 tuple(self.names(t for t in optimizer.held if t in self.reduced)),
                 str(rates[0]) if rates else "",
             )
+
+    def _step_lines(self) -> Iterator[Done]:
+        """How often each optimizer was stepped at each line; ``value`` is its place among the optimizers."""
+        lines: dict[tuple[int, int], int] = {}
+        for step in self.capture.steps:
+            lines[step.optimizer, step.site] = lines.get((step.optimizer, step.site), 0) + 1
+        for (optimizer, site), times in lines.items():
+            kind = self.capture.placement.optimizers[optimizer].type
+            yield Done(kind, self.places(site, "step() called here"), times, value=str(optimizer))
 
     def _each_line(self, events: Iterable[SchedulerStepped], role: str) -> Iterator[Done]:
         sites: dict[int, list[SchedulerStepped]] = {}
@@ -255,18 +271,6 @@ class _Summary:
                 role = f"requires_grad set to {change.requires_grad} here"
                 places = self.places(change.site, role)
                 yield Done("requires_grad", places, 1, tuple(self.names([change.tensor])), str(change.requires_grad))
-
-    def _loads(self) -> Iterator[Done]:
-        """Behind a wrapping, or where none is, and no broadcast of the weights follows."""
-        capture, reductions = self.capture, self.reductions
-        for load in capture.events_of(ModelLoaded):
-            wrapped = [reductions.wrapper_of[t] for t in load.tensors if t in reductions.wrapper_of]
-            concerned = [t for t in load.tensors if t in self.reduced]
-            told = any(
-                event.at >= load.at and event.name.startswith("broadcast") for event in reductions.exchanges.calls
-            )
-            if concerned and not told and all(wrapper.at <= load.at for wrapper in wrapped):
-                yield Done(load.api, self.places(load.site, "loaded here"), 1, tuple(self.names(concerned)))
 
 
 def _first_of(events: Iterable[WeightsMet]) -> list[WeightsMet]:

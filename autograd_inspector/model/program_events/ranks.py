@@ -88,6 +88,7 @@ class ModelSharded(ProgramEvent, frozen=True):
     ``tensors`` are its shards, ``ignored`` the other parameters of the module, which nothing reduces. ``site`` -1: that
     was before the capture began. ``flat``: a FullyShardedDataParallel was made, whose shards are those of one flat
     parameter, the first, under no name of the module; the others are views of it on the ranks that hold them.
+    ``pairs``: each shard with the parameter in whose place it came, where that is known.
     """
 
     type: str
@@ -95,6 +96,7 @@ class ModelSharded(ProgramEvent, frozen=True):
     ignored: tuple[int, ...]
     world: int
     flat: bool = False
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def api(self) -> str:
@@ -184,7 +186,7 @@ class SamplerIterated(ProgramEvent, frozen=True):
     """A ``DistributedSampler`` began to give the indices of an epoch: those of part ``shard`` of ``parts``.
 
     ``made``: where the sampler was made. ``again``: it had given those of that very epoch before. ``epoch`` -1: it
-    deals out what another sampler orders.
+    deals out what another sampler orders. ``order``: what it shuffles by, its seed and its epoch together.
     """
 
     sampler: int
@@ -195,6 +197,7 @@ class SamplerIterated(ProgramEvent, frozen=True):
     made: int = -1
     again: int = 0
     type: str = "DistributedSampler"
+    order: int = -1
 
     @property
     def api(self) -> str:

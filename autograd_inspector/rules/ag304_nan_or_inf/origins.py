@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.gradients.clearing import renewed
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
@@ -25,15 +28,20 @@ def origin(analysis: Analysis, run: Backward) -> ValueFault | None:
     ):
         return forward_fault
     earlier = _of_an_earlier_loss(analysis, run, above)
-    candidates = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
+    candidates = [fault for fault in faults(analysis) if fault is earlier or fault is step]
     return next(iter(candidates), forward_fault)
 
 
 def masked(analysis: Analysis, run: Backward) -> ValueFault | None:
     """The first op above a finite loss that made a NaN: a mask, or nan_to_num, keeps it from the loss alone."""
     above = ops_above(analysis, run)
-    faults = (f for f in analysis.capture.value_faults if f.op in above and any(r.nan for r in f.outputs))
-    return next((f for f in faults if not is_a(analysis.capture.ops[f.op].name, OpKind.LEAVES_UNSET)), None)
+    return next((f for f in faults(analysis) if f.op in above and any(r.nan for r in f.outputs)), None)
+
+
+def faults(analysis: Analysis) -> Iterator[ValueFault]:
+    """Those that say something: what computes with memory that nothing had written to makes anything."""
+    every = analysis.capture.value_faults
+    return (fault for fault in every if (fault.op if fault.op >= 0 else fault.met_by) not in analysis.unset)
 
 
 def hiding(analysis: Analysis, run: Backward) -> list[Op]:
@@ -50,13 +58,25 @@ def hiding(analysis: Analysis, run: Backward) -> list[Op]:
     ]
 
 
+def given_up(analysis: Analysis, run: Backward, spoiled: set[int]) -> bool:
+    """Whether the program cleared what a backward left before anything stepped with it, and the next one was sound.
+
+    A program that looks at its gradients leaves such a batch out. One that never comes to a step again is told.
+    """
+    timeline = analysis.timeline
+    following = timeline.next_run(run)
+    if following is None or following.index in spoiled or any(holds_bad(analysis, root) for root in following.roots):
+        return False
+    stepped = timeline.steps.places(run.end, following.start)
+    later = timeline.steps.places(following.end, len(analysis.capture.ops))
+    return not stepped and bool(later) and renewed(analysis, list(run.reached), run.end, following)
+
+
 def forward_fault_in(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
-    capture = analysis.capture
-    faults = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
-    faults = [f for f in faults if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
-    unmeant = [f for f in faults if any(r.nan for r in f.outputs) or not is_meant(analysis, f)]
-    return next(iter(unmeant or faults), None)
+    met = [f for f in faults(analysis) if (f.op if f.op >= 0 else f.met_by) in above]
+    unmeant = [f for f in met if any(r.nan for r in f.outputs) or not is_meant(analysis, f)]
+    return next(iter(unmeant or met), None)
 
 
 def ops_above(analysis: Analysis, run: Backward) -> frozenset[int]:
@@ -85,7 +105,7 @@ def _by_a_step(analysis: Analysis, run: Backward, above: frozenset[int]) -> Valu
     return next(
         (
             fault
-            for fault in analysis.capture.value_faults
+            for fault in faults(analysis)
             if 0 <= fault.op < run.start and ops[fault.op].has(Trait.STEP)
             if any(made.tensor in read for made in fault.outputs) and not _had_bad_gradients(analysis, fault)
         ),
@@ -105,7 +125,7 @@ def _of_an_earlier_loss(analysis: Analysis, run: Backward, above: frozenset[int]
     """The first fault of the same lines, before the steps that came between."""
     capture = analysis.capture
     lines = {(capture.ops[index].name, capture.ops[index].site) for index in above}
-    for fault in capture.value_faults:
+    for fault in faults(analysis):
         op = capture.ops[fault.op] if fault.op >= 0 else None
         if (
             op is not None

@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.values import kept_finite
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.unset_values import starts_unset
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -19,6 +20,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, explained_by_size, overflow_cure
 from autograd_inspector.rules.ag304_nan_or_inf.origins import (
     forward_fault_in,
+    given_up,
     hiding,
     holds_bad,
     is_meant,
@@ -61,7 +63,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     for run in capture.backwards:
         bad_roots = [r for r in run.roots if holds_bad(analysis, r)]
-        if run.index not in spoiled and not bad_roots:
+        if (run.index not in spoiled and not bad_roots) or starts_unset(capture, analysis.unset, run.roots):
+            continue
+        if given_up(analysis, run, spoiled):
             continue
         forward = origin(analysis, run) if bad_roots else None
         if forward is not None and _scaled_up(analysis, run, forward):

@@ -18,6 +18,10 @@ def clipped_alone(analysis: Analysis) -> Iterator[Problem]:
     """One finding, about the first step of that kind."""
     reductions = analysis.reductions
     for reached in reductions.reached:
+        early = _clipped_early(analysis, reached)
+        if early is not None:
+            yield early
+            return
         by_hand = [t for t in reached.reduced if t not in reductions.wrapper_of]
         events = [
             event
@@ -43,6 +47,37 @@ def _clipped(
         own = next((event for event in events if gradients & set(event.tensors)), events[0])
         if clips and clips[-1].at <= own.at:
             return clips[-1].site, own
+    return None
+
+
+def _clipped_early(analysis: Analysis, reached: Reached) -> Problem | None:
+    """Gradients that a wrapper reduces with the last micro-batch, clipped when only this rank had added to them."""
+    reductions = analysis.reductions
+    early: dict[int, list[int]] = {}
+    for tensor in reached.reduced:
+        wrapper, run = reductions.wrapper_of.get(tensor), reductions.left_local(tensor, reached)
+        if wrapper is None or run is None:
+            continue
+        reads = analysis.timeline.reads_of(tensor).within(run.end, reached.run.start - 1)
+        clip = next((read.site for read in reads if 0 <= read.clips < math.inf), None)
+        if clip is not None:
+            early.setdefault(clip, []).append(tensor)
+    for clip, tensors in early.items():
+        wrapper, names = reductions.wrapper_of[tensors[0]], names_of(analysis, tensors)
+        return Problem(
+            "warning",
+            f"the gradients of {summarize_names(names)} are clipped between two micro-batches, before {wrapper.type} averages "
+            f"them over {wrapper.world} ranks: each rank scales what it has accumulated by a different norm, so the result is "
+            "neither the gradient of the whole batch nor bounded by the limit",
+            "Clip once before each step(), after the backward() of the last micro-batch, which reduces the gradients.",
+            analysis.places(
+                (clip, "clipped here"),
+                (reached.run, "reduced by backward() here"),
+                (reached.step, "step() called here"),
+            ),
+            tuple(names),
+            ops=(reached.step.op,),
+        )
     return None
 
 

@@ -67,29 +67,40 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     for rank, summary in ranks.items():
         for done in summary.loads:
             loads.setdefault((done.api, done.places), {})[rank] = done
-    for (api, places), by_rank in loads.items():
+    for (api, _), by_rank in loads.items():
         lacking = tuple(rank for rank in ranks if rank not in by_rank)
         if not lacking or any(ranks[rank].loads for rank in lacking):
             continue
-        having = tuple(by_rank)
-        names = next(iter(by_rank.values())).names
-        yield (
-            Problem(
-                "warning",
-                f"{api} gives {ranks_text(having)} different weights than {ranks_text(lacking)}: {summarize_names(names)} "
-                f"{agree(names, 'is', 'are')} already replicated, and no broadcast follows",
-                "Load on every rank, or before wrapping the model: the wrapper broadcasts the weights of rank 0.",
-                tuple(places),
-                names,
-            ),
-            having,
+        yield _loaded_apart(api, by_rank, lacking), tuple(by_rank)
+
+
+def _loaded_apart(api: str, by_rank: Mapping[int, Done], lacking: tuple[int, ...]) -> Problem:
+    done = next(iter(by_rank.values()))
+    names, sharder = done.names, done.value
+    start = f"{api} gives {ranks_text(tuple(by_rank))} different weights than {ranks_text(lacking)}"
+    if sharder:
+        return Problem(
+            "warning",
+            f"{start}: {sharder}() then keeps a part of each rank's own weights and sends none, so the loaded values of "
+            f"{summarize_names(names)} are only a part of {agree(names, 'it', 'them')}",
+            f"Load on every rank before {sharder}(). Or load after it, on every rank: `set_model_state_dict(model, state, "
+            "options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))`.",
+            tuple(done.places),
+            names,
         )
+    return Problem(
+        "warning",
+        f"{start}: {summarize_names(names)} {agree(names, 'is', 'are')} already replicated, and no broadcast follows",
+        "Load on every rank, or before wrapping the model: the wrapper broadcasts the weights of rank 0.",
+        tuple(done.places),
+        names,
+    )
 
 
 def _gradients_edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Reduced gradients that some ranks change by a line that others run less often, or never."""
     lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
-    common = set.intersection(*(set(summary.reduced) for summary in ranks.values()))  # Some rank freezes the others.
+    common = _reduced_by_all(ranks)
     for rank, summary in ranks.items():
         for done in summary.gradient_edits:
             if not common.isdisjoint(done.names):
@@ -150,6 +161,11 @@ def _teachers(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             )
 
 
+def _reduced_by_all(ranks: Mapping[int, RankSummary]) -> set[str]:
+    """Some rank freezes the others, or has not used them: what it does to them, it does not tell."""
+    return set.intersection(*(set(summary.reduced) for summary in ranks.values()))
+
+
 def _times(by_rank: Mapping[int, Done], rank: int) -> int:
     return by_rank[rank].times if rank in by_rank else 0
 
@@ -157,15 +173,17 @@ def _times(by_rank: Mapping[int, Done], rank: int) -> int:
 def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Weights that some ranks change by a line that others never run."""
     lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
+    common = _reduced_by_all(ranks)
     for rank, summary in ranks.items():
         for done in summary.edits:
-            lines.setdefault((done.api, done.places), {})[rank] = done
+            if not common.isdisjoint(done.names):
+                lines.setdefault((done.api, done.places), {})[rank] = done
     uneven = {line: by_rank for line, by_rank in lines.items() if len(by_rank) < len(ranks)}
     for (api, places), by_rank in uneven.items():
         lacking = tuple(rank for rank in ranks if rank not in by_rank)
         if any(rank in other for other in uneven.values() for rank in lacking):
             continue  # It has a line of its own that does the same, perhaps.
-        names = tuple(dict.fromkeys(name for done in by_rank.values() for name in done.names))
+        names = tuple(dict.fromkeys(n for done in by_rank.values() for n in done.names if n in common))
         yield (
             Problem(
                 "warning",

@@ -9,13 +9,14 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted
+from autograd_inspector.rules.ag603_uneven_work.passes import passes_apart
 
 Across = tuple[Problem, tuple[int, ...]]
 
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
-    found = [*_calls(ranks)] or [*_order(ranks)] or [*_forwards(ranks)] or [*_backwards(ranks)]
+    found = [*_calls(ranks)] or [*_order(ranks)] or [*passes_apart(ranks)]
     yield from found or [*_waits(ranks)] or [*_steps(ranks)] or [*_moments(ranks)]
 
 
@@ -64,6 +65,37 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     )
 
 
+def _sizes(ranks: Mapping[int, RankSummary], first: int, rank: int) -> Iterator[Across]:
+    """The first call to which two ranks bring other amounts, where no backend says so."""
+    pairs = zip(ranks[first].sequence, ranks[rank].sequence, strict=False)
+    parted = next(
+        ((at, *pair) for at, pair in enumerate(pairs, 1) if pair[0][2] and pair[1][2] and pair[0][2] != pair[1][2]),
+        None,
+    )
+    if parted is None:
+        return
+    at, (here, what, size), (there, _, other) = parted
+    call = ranks[first].exchanges[here].api
+    lines = dict.fromkeys((*ranks[first].exchanges[here].places, *ranks[rank].exchanges[there].places))
+    yield (
+        Problem(
+            "error",
+            f"ranks give {call} different amounts: call {at} has {_elements(size)} on rank {first} and {_elements(other)} on rank "
+            f"{rank}. The ranks exchange bytes: values are missing or mixed up, or the call hangs or ends the process",
+            f"Give {call} the same shape and dtype on every rank: pad to the longest (all_reduce the length with "
+            "`op=dist.ReduceOp.MAX` first), or use drop_last=True.",
+            tuple(lines),
+            (*what.split(),),
+        ),
+        (rank,),
+    )
+
+
+def _elements(size: str) -> str:
+    count, _, dtype = size.partition(" ")
+    return f"{counted(int(count), 'element')} of {dtype}"
+
+
 def _whereabouts(ranks: Mapping[int, RankSummary], behind: tuple[int, ...]) -> str:
     """Where ranks are that others wait for, as far as their reports tell."""
     told = []
@@ -86,12 +118,12 @@ def _last_in_common(ranks: Mapping[int, RankSummary]) -> Done | None:
     """The last call that all ranks made at the same line, before they went different ways."""
     first, *others = ranks.values()
     last = None
-    for at, (number, carries) in enumerate(first.sequence):
+    for at, (number, carries, _) in enumerate(first.sequence):
         line = first.exchanges[number]
         for other in others:
             if at >= len(other.sequence):
                 return last
-            theirs, carried = other.sequence[at]
+            theirs, carried, _ = other.sequence[at]
             if carried != carries or other.exchanges[theirs].places != line.places:
                 return last
         last = line
@@ -112,8 +144,12 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         pairs = zip(ranks[first].sequence, ranks[rank].sequence, strict=False)
         parted = next(((at, *pair) for at, pair in enumerate(pairs, 1) if pair[0][1] != pair[1][1]), None)
         if parted is None:
+            sizes = [*_sizes(ranks, first, rank)]
+            if sizes:
+                yield from sizes
+                return
             continue
-        at, (here, carries), (there, carried) = parted
+        at, (here, carries, _), (there, carried, _) = parted
         places = (*ranks[first].exchanges[here].places, *ranks[rank].exchanges[there].places)
         yield (
             Problem(
@@ -126,63 +162,6 @@ def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 (*carries.split(), *carried.split()),
             ),
             (rank,),
-        )
-        return
-
-
-def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
-    """Calls of a wrapper's forward, each of which prepares a reduction in which all ranks take part."""
-    if any(summary.joins for summary in ranks.values()) or not all(summary.forwards for summary in ranks.values()):
-        return
-    for number in range(min(len(summary.forwards) for summary in ranks.values())):
-        done = {rank: summary.forwards[number] for rank, summary in ranks.items()}
-        most = max(each.times for each in done.values())
-        ahead = tuple(rank for rank, each in done.items() if each.times == most)
-        behind = tuple(rank for rank in done if rank not in ahead)
-        if not behind:
-            continue
-        fewest = min(each.times for each in done.values())
-        kind = done[ahead[0]].api
-        yield (
-            Problem(
-                "error",
-                f"ranks call {kind} different numbers of times: {counted(most, 'time')} on {ranks_text(ahead)}, "
-                f"{counted(fewest, 'time')} on {ranks_text(behind)}. Each call prepares a reduction in which all ranks must "
-                "take part",
-                "Give every rank the same number of batches: use a DistributedSampler, or drop_last=True. If the numbers "
-                f"cannot be equal, train inside `with model.join():` of {kind}.",
-                tuple(place for rank in (*ahead, *behind) for place in done[rank].places),
-                (kind,),
-            ),
-            ahead,
-        )
-
-
-def _backwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
-    """Backwards of a wrapper, in each of which all ranks take part."""
-    if any(summary.joins for summary in ranks.values()) or not all(summary.backwards for summary in ranks.values()):
-        return
-    for number in range(min(len(summary.backwards) for summary in ranks.values())):
-        done = {rank: summary.backwards[number] for rank, summary in ranks.items()}
-        most = max(each.times for each in done.values())
-        ahead = tuple(rank for rank, each in done.items() if each.times == most)
-        behind = tuple(rank for rank in done if rank not in ahead)
-        if not behind:
-            continue
-        fewest = min(each.times for each in done.values())
-        forwards = [ranks[rank].forwards[number] for rank in behind if number < len(ranks[rank].forwards)]
-        yield (
-            Problem(
-                "error",
-                f"ranks run different numbers of backward passes through {done[ahead[0]].api}: {counted(most, 'backward')} on "
-                f"{ranks_text(ahead)}, {counted(fewest, 'backward')} on {ranks_text(behind)}, after as many forwards. Each one "
-                f"reduces gradients with all ranks, so {ranks_text(ahead)} waits",
-                "Call backward() on every rank for each forward: decide together whether a batch is left out (all_reduce a flag), or "
-                "multiply its loss by 0.",
-                tuple(place for each in (*(done[rank] for rank in ahead), *forwards) for place in each.places),
-                (done[ahead[0]].api, "backward"),
-            ),
-            ahead,
         )
         return
 
@@ -288,11 +267,21 @@ def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 f"{counted(min(each.times for each in done.values()), 'time')} on {ranks_text(behind)}. The replicas get the "
                 "same gradients but diverge",
                 "Call step() on every rank: only logging and checkpointing belong under `if rank == 0`.",
-                tuple(place for rank in (*ahead, *behind) for place in done[rank].places),
+                (
+                    *(place for line in _uneven_lines(ranks, number) for place in line.places),
+                    *(place for rank in (*ahead, *behind) for place in done[rank].places),
+                ),
                 (kind, *names),
             ),
             behind,
         )
+
+
+def _uneven_lines(ranks: Mapping[int, RankSummary], optimizer: int) -> list[Done]:
+    """The lines at which some ranks step an optimizer more often than others."""
+    return [
+        *_differing({rank: (s for s in each.step_lines if s.value == str(optimizer)) for rank, each in ranks.items()})
+    ]
 
 
 def _differing(done: Mapping[int, Iterable[Done]]) -> Iterator[Done]:

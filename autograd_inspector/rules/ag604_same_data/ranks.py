@@ -9,8 +9,45 @@ from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import counted
 
+Across = tuple[Problem, tuple[int, ...]]
 
-def compared(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+
+def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """What shows that ranks get the same samples."""
+    yield from _batches(ranks)
+    yield from _orders(ranks)
+
+
+def _orders(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """One problem: the first epoch in which samplers that deal out one set of data shuffle it differently."""
+    for number in range(min(len(summary.dealt) for summary in ranks.values())):
+        dealt = {rank: summary.dealt[number] for rank, summary in ranks.items()}
+        epochs = zip(*(each.orders for each in dealt.values()), strict=False)
+        epoch = next((at for at, orders in enumerate(epochs) if len(set(orders)) > 1), None)
+        if epoch is None or any(each.orders[epoch] < 0 for each in dealt.values()):
+            continue
+        having: dict[int, list[int]] = {}
+        for rank, each in dealt.items():
+            having.setdefault(each.orders[epoch], []).append(rank)
+        told = ", ".join(f"{order} on {ranks_text(tuple(holders))}" for order, holders in having.items())
+        odd = tuple(rank for holders in list(having.values())[1:] for rank in holders)
+        kind = dealt[odd[0]].type
+        yield (
+            Problem(
+                "warning",
+                f"{kind} shuffles the data differently on different ranks: its seed plus its epoch is {told}, so the parts of "
+                "the ranks overlap, and some samples are not used",
+                f"Use the same `seed` for {kind} on every rank, and call `sampler.set_epoch(epoch)` on every rank: each rank "
+                "takes its part of the same order.",
+                dealt[odd[0]].places,
+                (kind, "seed"),
+            ),
+            odd,
+        )
+        return
+
+
+def _batches(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem for each set of ranks whose batches are the same, one by one."""
     if not all(summary.replica for summary in ranks.values()):
         return

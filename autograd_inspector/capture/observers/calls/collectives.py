@@ -48,6 +48,8 @@ _NAMES = (
 )
 _SENDS = ("send", "isend")
 """They write to nothing here."""
+_PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
+"""Call between two ranks -> what it names the other one, which also is its second argument."""
 _BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
 _ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
 """What a program may do with what it has begun."""
@@ -164,6 +166,7 @@ class _OpenCollective(NamedTuple):
     versions: list[int]
     op: str
     world: int
+    peer: int = -1
 
 
 class _Collective:
@@ -182,7 +185,9 @@ class _Collective:
             tensors: list[Tensor] = []
             versions = self._guard.run(_versions, (args, kwargs), tensors)
             op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
-            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world),)
+            peer = self._guard.run(_peer, self._name, args, kwargs)
+            peer = -1 if peer is None else peer
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer),)
             self._recording.pause(Pause(sys._getframe(1)))
 
     def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
@@ -218,6 +223,7 @@ class _Collective:
                 bool(recording.traits & _INSIDE),
                 failed,
                 begun,
+                peer=call.peer,
             )
         )
         return site
@@ -273,6 +279,20 @@ def _reduced_by(arguments: tuple[Any, ...]) -> tuple[str, int]:
     op = next(ops, None)
     name = next((name for name in _OPS if op == getattr(dist.ReduceOp, name)), "") if op is not None else ""
     return name.lower(), _world(arguments)
+
+
+def _peer(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """The rank that a call sends to, or receives from, as the program says; -1 where it does not."""
+    own = _PEER.get(name, "")
+    if not own:
+        return -1
+    peer = args[1] if len(args) > 1 else kwargs.get(own)
+    if isinstance(peer, int):
+        return peer
+    within, group = kwargs.get(f"group_{own}"), kwargs.get("group")
+    if not isinstance(within, int):
+        return -1
+    return dist.get_global_rank(group, within) if isinstance(group, dist.ProcessGroup) else within
 
 
 def _versions(values: Any, into: list[Tensor]) -> list[int]:

@@ -95,9 +95,10 @@ class Samplers:
         met = self._meet(sampler, -1)
         again = met.epochs[epoch]
         met.epochs[epoch] += 1
-        site, shuffle = recording.stacks.here(0), own.get("shuffle") is True
+        site, shuffle, seed = recording.stacks.here(0), own.get("shuffle") is True, own.get("seed")
+        at, order = len(recording.ops), seed + epoch if isinstance(seed, int) else -1
         recording.events.append(
-            SamplerIterated(len(recording.ops), site, met.number, epoch, shuffle, shard, parts, met.made, again)
+            SamplerIterated(at, site, met.number, epoch, shuffle, shard, parts, met.made, again, order=order)
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from itertools import zip_longest
 from typing import Any
 
 import torch.distributed as dist
@@ -71,23 +72,32 @@ class Sharders:
             numbers = tuple(map(recording.id_of, shards))
             recording.events.append(ModelSharded(at, site, type(wrapper).__name__, numbers, (), world, flat=True))
 
-    def met(self, module: Any, site: int) -> None:
-        """A module that is sharded now."""
+    def whole(self, module: Any) -> dict[str, int]:
+        """Name -> parameter, of those of a module that nothing has sharded."""
+        if not isinstance(module, nn.Module):
+            return {}
+        return {n: self._recording.id_of(p) for n, p in named_parameters(module) if local_of(p) is None}
+
+    def met(self, module: Any, site: int, whole: dict[str, int] | None = None) -> None:
+        """A module that is sharded now; ``whole``: its parameters as they were before."""
         recording, world = self._recording, dist.get_world_size() if dist.is_initialized() else 0
         if not isinstance(module, nn.Module) or world <= 1:
             return
-        parameters = [p for _, p in named_parameters(module) if needs_grad(p)]
-        shards = [p for p in parameters if local_of(p) is not None]
-        ignored = [p for p in parameters if local_of(p) is None]
-        recording.registry.parameters.update(map(recording.id_of, parameters))
+        parameters = [(name, p) for name, p in named_parameters(module) if needs_grad(p)]
+        shards = {name: p for name, p in parameters if local_of(p) is not None}
+        ignored = [p for _, p in parameters if local_of(p) is None]
+        recording.registry.parameters.update(recording.id_of(p) for _, p in parameters)
+        names = [name for name in shards if name in (whole or {})]
+        pairs = tuple((recording.id_of(shards[name]), whole[name]) for name in names) if whole else ()
         recording.events.append(
             ModelSharded(
                 len(recording.ops) if site >= 0 else 0,
                 site,
                 "fully_shard",
-                tuple(map(recording.id_of, shards)),
+                tuple(map(recording.id_of, shards.values())),
                 tuple(map(recording.id_of, ignored)),
                 world,
+                pairs=pairs,
             )
         )
 
@@ -109,15 +119,22 @@ class _Made:
         self._guard = guard
 
     def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
-        """It begins."""
+        """It begins, and is to put shards in the place of parameters."""
+        if self._recording.here() and self._recording.active():
+            given = args[0] if args else kwargs.get("module")
+            modules = given if isinstance(given, (list, tuple)) else (given,)
+            seen += (self._guard.run(self._sharders.whole, module) for module in modules)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """It returned the module, or the modules, that it was given."""
         if self._recording.here() and self._recording.active():
             site = self._recording.stacks.here(0)
-            for module in result if isinstance(result, (list, tuple)) else (result,):
-                self._guard.run(self._sharders.met, module, site)
+            modules = result if isinstance(result, (list, tuple)) else (result,)
+            for module, whole in zip_longest(modules, seen[: len(modules)]):
+                self._guard.run(self._sharders.met, module, site, whole)
+        seen.clear()
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
         """It raised."""
+        seen.clear()
