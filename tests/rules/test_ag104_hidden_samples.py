@@ -6,7 +6,18 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.distributions import Bernoulli, Categorical, Laplace, Normal, kl_divergence
+from torch.distributions import (
+    Bernoulli,
+    Categorical,
+    Gamma,
+    Independent,
+    Laplace,
+    MultivariateNormal,
+    Normal,
+    TanhTransform,
+    TransformedDistribution,
+    kl_divergence,
+)
 
 from .programs import diagnosed, trained
 from .twins import calm
@@ -85,3 +96,33 @@ def test_samples_that_are_meant():
             trained(optimizer, net(X + Normal(0.0, 0.1).sample(X.shape)).pow(2).mean())
 
     calm(vae(Normal, lambda latent: latent.rsample()), policy, discrete, noisy)
+
+
+FAMILIES = {
+    "normal": Normal,
+    "laplace": Laplace,
+    "independent": lambda mean, scale: Independent(Normal(mean, scale), 1),
+    "multivariate": lambda mean, scale: MultivariateNormal(mean, scale_tril=torch.diag(scale)),
+    "squashed": lambda mean, scale: TransformedDistribution(Normal(mean, scale), [TanhTransform(cache_size=1)]),
+    "gamma": lambda mean, scale: Gamma(mean.exp(), scale),
+}
+
+
+@pytest.mark.parametrize("made", FAMILIES.values(), ids=FAMILIES)
+def test_a_policy_whose_scale_is_a_parameter(made):
+    """The log probability meets the mean first and the scale later: both are trained through it."""
+
+    def program():
+        mean, log_scale = nn.Linear(6, 2), nn.Parameter(torch.zeros(2))
+        optimizer = torch.optim.Adam([*mean.parameters(), log_scale], lr=0.1)
+        for _ in range(2):
+            choice = made(mean(X), log_scale.exp())
+            action = choice.sample()
+            rewards = [-each.pow(2).sum().item() for each in action]
+            probability = choice.log_prob(action)
+            advantage = torch.tensor(rewards)
+            if probability.dim() > 1:
+                probability = probability.sum(-1)
+            trained(optimizer, -(probability * (advantage - advantage.mean())).mean())
+
+    calm(program)

@@ -151,7 +151,11 @@ def _noise(analysis: Analysis, term: _Term) -> bool:
 
 
 def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
-    """The terms of a sum, those that are sums written out; None: there are too many."""
+    """The terms of a sum, those that are sums written out; None: there are too many.
+
+    What was computed without a graph, as a sample is under ``no_grad()``, is a constant: what it is made of has no part in it.
+    """
+    tensors = analysis.capture.tensors
     terms: list[_Term] = []
     todo = _operands(op, 1)
     while todo:
@@ -159,7 +163,15 @@ def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
         made = analysis.flow.birth(term.tensor)
         if len(terms) + len(todo) > _MOST:
             return None
-        if made is None or made.writes or term.version or made.has(_UNLIKE) or not _whole(analysis, made, op):
+        constant = not tensors[term.tensor].requires_grad
+        if (
+            made is None
+            or constant
+            or made.writes
+            or term.version
+            or made.has(_UNLIKE)
+            or not _whole(analysis, made, op)
+        ):
             terms.append(term)
         elif is_a(made.name, SUMS | OpKind.NEGATES) and 1 <= len(made.inputs) <= 2:
             todo += _operands(made, term.sign)

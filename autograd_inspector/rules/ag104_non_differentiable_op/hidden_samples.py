@@ -66,17 +66,25 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
 def _scored(analysis: Analysis, leaves: Leaves, region: int, hidden: tuple[int, ...]) -> bool:
     """Whether the sample meets what it was drawn from, as in ``log_prob(sample)``.
 
-    It does where one op reads the sample, or what was computed from it alone, and what the hidden parameters lead to.
+    It does where one op reads the sample, or what was computed of it and of that distribution alone, and what the hidden
+    parameters lead to: a log probability subtracts the mean first, and divides by the variance then.
     """
     capture = analysis.capture
-    drawn = {t for op in capture.ops if op.region == region for t in op.outputs}
+    within = [op for op in capture.ops if op.region == region]
+    drawn = {t for op in within for t in op.outputs}
+    distribution = {t for op in within for t in leaves.above(op)}
     for op in capture.ops:
         if op.region == region or op.has(Trait.STEP) or drawn.isdisjoint(op.inputs):
             continue
-        others = [t for t in op.inputs if t not in drawn and capture.tensors[t].requires_grad]
-        if any(not set(hidden).isdisjoint(leaves.of(t, op.index)) for t in others):
+        others = {
+            leaf
+            for t in op.inputs
+            if t not in drawn and capture.tensors[t].requires_grad
+            for leaf in leaves.of(t, op.index)
+        }
+        if not others.isdisjoint(hidden):
             return True
-        if not others:
+        if others <= distribution:
             drawn.update(op.outputs)
     return False
 
