@@ -68,7 +68,8 @@ def _parts(capture: Capture, flow: DataFlow, op: Op, term: _Term) -> list[_Term]
     if is_a(made.name, OpKind.DETACHES):
         return [_Term(made.inputs[0], term.sign, detached=True)]
     if is_a(made.name, OpKind.NEGATES) or (is_a(made.name, SUMS) and len(made.inputs) == 2):
-        return [_Term(made.inputs[at], sign * term.sign, term.detached) for at, sign in signed_operands(made)]
+        constant = term.detached or not capture.tensors[term.tensor].requires_grad
+        return [_Term(made.inputs[at], sign * term.sign, constant) for at, sign in signed_operands(made)]
     return []
 
 

@@ -7,6 +7,7 @@ import copy
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.distributions import OneHotCategoricalStraightThrough
 
 from .programs import inspected, line_of, summary, trained
 
@@ -161,3 +162,29 @@ def test_an_index_has_no_gradient_to_lose():
         trained(optimizer, F.mse_loss(codes(nearest), z))
 
     assert infos(program) == []
+
+
+def test_straight_through_estimators_are_silent():
+    """What is hard has its gradient from what is soft, in whichever order the sum is written."""
+
+    def trained_with(estimate):
+        net, head = nn.Linear(4, 3), nn.Linear(3, 1)
+        optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, head(estimate(net(X))).pow(2).mean())
+
+    def of_torch(logits):
+        return OneHotCategoricalStraightThrough(logits=logits).rsample()
+
+    def sample_first(logits):
+        soft = logits.softmax(-1)
+        return torch.bernoulli(soft.detach()) + (soft - soft.detach())
+
+    def gap(logits):
+        soft = logits.sigmoid()
+        with torch.no_grad():
+            offset = soft.round() - soft
+        return soft + offset
+
+    for estimate in (of_torch, sample_first, gap):
+        assert infos(lambda estimate=estimate: trained_with(estimate)) == []

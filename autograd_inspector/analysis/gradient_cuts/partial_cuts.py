@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.estimator_terms import estimates
 from autograd_inspector.analysis.gradient_cuts.classifier import (
     Cause,
     Cut,
@@ -102,6 +103,8 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
     for shared, op, taken in _taken_in(capture, leaves.flow, cut, run):
+        if estimates(capture, leaves.flow, op):
+            continue  # ``hard + (soft - soft.detach())``: what is hard has its gradient from what is soft.
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
