@@ -37,6 +37,10 @@ _PLACES = ((f"{sysconfig.get_paths()['purelib']}/", ""), (f"{sysconfig.get_paths
 """A path below one of these is written from there: "torch/_tensor.py"."""
 _TEMPORARY = re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:(ipykernel_)\d+/\d+\.py|tmp\w+)")
 """The file that stands for a cell, and a temporary folder: each run has others."""
+_PASSING = re.compile(
+    r"(?<= at 0x)[0-9a-f]{8,}|(?<= in )\d+\.\d\ds\b|(?<=_runtime': ')[\d.]+|(?<=_per_second': ')[\d.]+"
+)
+"""Where an object lay, and how long pytest and a trainer took."""
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
@@ -145,7 +149,7 @@ def _placed(value: Any) -> Any:
     if isinstance(value, str):
         for place, said in _PLACES:
             value = value.replace(place, said)
-        return _TEMPORARY.sub(lambda found: "cell" if found[1] else "folder", value)
+        return _PASSING.sub("…", _TEMPORARY.sub(lambda found: "cell" if found[1] else "folder", value))
     if isinstance(value, list):
         return [_placed(one) for one in value]
     if isinstance(value, dict):
