@@ -32,7 +32,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /doesn't match the size of optimizer's group|different number of parameter groups/is,
   /graph leaves\) support the deepcopy protocol|only tensors created explicitly by the user/is,
   /cowardly refusing to serialize non-leaf tensor/is,
-  /returned an (?:incorrect number of gradients|invalid gradient)/is,
+  /returned an (?:incorrect number of gradients(?: \(expected (\d+), got (\d+)\))?|invalid gradient)/is,
   /marked with @once_differentiable/is,
   /returned nan values in its/is,
   /derivative for '.*' is not implemented/is,
