@@ -36,7 +36,8 @@ def train(folder: Path, fault="", *, steps=4, inspect=True, board=False, bf16=Fa
             break
         with (inspector if inspect else accelerator).accumulate(model):
             accelerator.backward(model(batch))
-            accelerator.clip_grad_norm_(model.parameters(), 0.05)
+            if accelerator.sync_gradients:  # Before that each rank would clip what it alone has accumulated.
+                accelerator.clip_grad_norm_(model.parameters(), 0.05)
             optimizer.step()
             optimizer.zero_grad()
     return accelerator.unwrap_model(model), inspector
