@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.computations import Computations
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
@@ -24,9 +25,21 @@ class _Term(Struct, frozen=True):
 
 
 def estimates(capture: Capture, flow: DataFlow, op: Op) -> bool:
-    """Whether a sum hands its gradient to a tensor that its value does not depend on: a straight-through estimator."""
+    """Whether a sum hands its gradient to a tensor that its value does not depend on: a straight-through estimator.
+
+    ``(x - s * x).detach() + s * x`` computes one term twice: what was computed alike is one term.
+    """
     values, gradients = signs_of(capture, flow, op) if is_a(op.name, SUMS) else ({}, {})
-    return any(not value and gradients[t] > 0 and capture.tensors[t].requires_grad for t, value in values.items())
+    computations = Computations(flow)
+    value_of, gradient_of = Counter[int](), Counter[int]()
+    learning: set[int] = set()
+    for tensor, value in values.items():
+        term = computations.of(tensor, 0)
+        value_of[term] += value
+        gradient_of[term] += gradients[tensor]
+        if capture.tensors[tensor].requires_grad:
+            learning.add(term)
+    return any(not value_of[term] and gradient_of[term] > 0 for term in learning)
 
 
 def signs_of(capture: Capture, flow: DataFlow, op: Op) -> tuple[dict[int, int], dict[int, int]]:

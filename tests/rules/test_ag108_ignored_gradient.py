@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.autograd import Function
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, inspected, summary, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -128,3 +128,32 @@ def test_backward_that_takes_only_the_shape():
             severity="error", where=function,
         )  # fmt: skip
     calm(lambda: program(Blocked), lambda: program(Masked))
+
+
+def test_zeros_returned_where_others_get_gradients():
+    """A Function that returns nothing but zeros is told; one whose strength grows from 0 passes a gradient on later."""
+
+    class Reverse(Function):
+        @staticmethod
+        def forward(ctx, x, strength):
+            ctx.strength = strength
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return -ctx.strength * grad, None
+
+    def program(strengths):
+        encoder, domain = nn.Linear(4, 3), nn.Linear(3, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *domain.parameters()], lr=0.1)
+        for strength in strengths:
+            h = encoder(X)
+            trained(optimizer, domain(Reverse.apply(h, strength)).pow(2).mean() + h.abs().mean())
+
+    def told(strengths):
+        report = inspected(lambda: program(strengths), values=True)
+        assert {finding.severity for finding in report.findings} <= {"info"}, summary(report)
+        return [(finding.rule, finding.subjects[0]) for finding in report.findings]
+
+    assert told([0.0, 0.0]) == [("AG108", "Reverse")]
+    assert told([0.0, 0.5]) == []

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.distributions import OneHotCategoricalStraightThrough
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from .programs import inspected, line_of, summary, trained
 
@@ -164,6 +165,66 @@ def test_an_index_has_no_gradient_to_lose():
     assert infos(program) == []
 
 
+def test_masks_and_counts_that_weigh_what_learns_are_silent():
+    """A mask of the loss's own values, the load of experts, a weight by how many are alike: none had a gradient to lose."""
+
+    def learned(loss_of):
+        network = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, loss_of(network(X)))
+
+    def masked(logits):
+        far = logits.norm(dim=1)
+        mask = (far > 0.5).float()
+        return (mask * (far - 1).pow(2)).sum() / mask.sum().clamp(min=1)
+
+    def load(logits):
+        shares = logits.softmax(-1)
+        weight, chosen = shares.topk(2, dim=-1)
+        counted = F.one_hot(chosen, 3).float().sum(1).mean(0)
+        return weight.pow(2).mean() + (counted * shares.mean(0)).sum()
+
+    def harmonized(logits):
+        bins = (logits.sigmoid().detach() * 4.99).long()
+        alike = torch.bincount(bins.flatten(), minlength=5).float()
+        return (F.softplus(logits) / alike[bins]).mean()
+
+    def confidence(logits):
+        sure, chosen = logits.softmax(1).max(1)
+        return F.softplus(logits).mean() + (sure - chosen.eq(0).float()).abs().mean()
+
+    for loss_of in (masked, load, harmonized, confidence):
+        assert infos(lambda loss_of=loss_of: learned(loss_of)) == [], loss_of.__name__
+
+
+def test_counts_that_a_layer_takes_in_are_told():
+    """What is fed to a layer as the only way of a value is a way to the loss, whether it counts or not."""
+
+    def program():
+        network, head = nn.Linear(4, 3), nn.Linear(3, 1)
+        optimizer = torch.optim.SGD([*network.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(2):
+            logits = network(X)
+            chosen = F.one_hot(logits.argmax(1), 3).float()  # cut
+            trained(optimizer, head(chosen).mean() + logits.pow(2).mean())
+
+    assert infos(program) == [("AG104", line_of(program, "# cut"), {"network.weight", "network.bias"})]
+
+
+def test_the_lengths_of_a_packed_sequence_are_silent():
+    """Its numbers keep their history; its lengths come of no number, and size the first state."""
+
+    def program():
+        table, cell = nn.Embedding(5, 4), nn.LSTM(4, 3, batch_first=True)
+        optimizer = torch.optim.SGD([*table.parameters(), *cell.parameters()], lr=0.1)
+        for _ in range(2):
+            packed = pack_padded_sequence(table(torch.ones(2, 3, dtype=torch.long)), torch.tensor([3, 2]), batch_first=True)
+            trained(optimizer, cell(packed)[0].data.pow(2).mean())
+
+    assert infos(program) == []
+
+
 def test_straight_through_estimators_are_silent():
     """What is hard has its gradient from what is soft, in whichever order the sum is written."""
 
@@ -180,11 +241,14 @@ def test_straight_through_estimators_are_silent():
         soft = logits.softmax(-1)
         return torch.bernoulli(soft.detach()) + (soft - soft.detach())
 
+    def scaled(logits):
+        return (logits - 0.1 * logits).detach() + 0.1 * logits
+
     def gap(logits):
         soft = logits.sigmoid()
         with torch.no_grad():
             offset = soft.round() - soft
         return soft + offset
 
-    for estimate in (of_torch, sample_first, gap):
+    for estimate in (of_torch, sample_first, scaled, gap):
         assert infos(lambda estimate=estimate: trained_with(estimate)) == []

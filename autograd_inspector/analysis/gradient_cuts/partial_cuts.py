@@ -33,6 +33,8 @@ from autograd_inspector.model.op import Op, Trait
 _TOLD = ("detached", "no_grad", "inference_mode", "non-differentiable", "left autograd")
 _JOINS = OpKind.CONCATENATES | OpKind.STACKS
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES
+_SIZED = OpKind.RETURNS_CONSTANT | OpKind.TAKES_SHAPE_ONLY
+"""A tensor that they are given says how large the result is to be, unless it is the number to fill it with."""
 _ADDS = OpKind.ADDS | OpKind.SUBTRACTS
 _LINEAR = _ADDS | OpKind.REDUCES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RESHAPES
 
@@ -97,18 +99,21 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
     Compared with, or multiplied by, what learns it is a reference or a weight (``mse_loss(q, target)``). In a layer,
     or where it is added to another branch, it is a way to the loss: lost to all that the other operands do not reach.
     The parts that are concatenated, and the terms of a loss, are ways of their own; so is the cut value next to what is
-    computed of the same values with its history (``x.detach() - x.mean()``). Whoever means to stop a gradient detaches
+    computed of the same values with its history (``x.detach() - x.mean()``), but for a weight, and for a mask or a count,
+    which has no gradient at any value: ``(d > 1).float() * (d - 1)``, the load of an expert. Whoever means to stop a gradient detaches
     it: one that stops because the value went through Python or NumPy is told wherever it is taken in.
     """
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
+    discrete = not any(differentiable(capture.tensors[t].dtype) for t in cut.through)
     for shared, op, taken in _taken_in(capture, leaves.flow, cut, run):
         if estimates(capture, leaves.flow, op):
             continue  # ``hard + (soft - soft.detach())``: what is hard has its gradient from what is soft.
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
-        parted = _rewrapped(cut) or any(shared.has(t) for t in computed)
+        weighs = is_a(op.name, _SCALES)
+        parted = _rewrapped(cut) or (not (weighs or discrete) and any(shared.has(t) for t in computed))
         if is_a(op.name, _JOINS) or op.index in added or not computed or parted:
             lost.update(cut.parameters)
         elif is_a(op.name, OpKind.ADDS) or len(computed) < len(others):
@@ -151,9 +156,14 @@ def _readers(capture: Capture, through: list[int], start: int, run: Backward) ->
                 read.add(index)
             if recorded and number:
                 yield op, tensor
-            elif not recorded:
-                todo += [t for t in op.outputs if t not in met]
+            elif not recorded and (not is_a(op.name, _SIZED) or is_a(op.name, OpKind.SETS_NUMBER)):
+                todo += [t for t in op.outputs if t not in met and _keeps(capture, t, number=number)]
                 met.update(op.outputs)
+
+
+def _keeps(capture: Capture, made: int, *, number: bool) -> bool:
+    """Whether a gradient could be asked for along this way: one that leads from numbers to indices ends there."""
+    return not number or differentiable(capture.tensors[made].dtype)
 
 
 def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:

@@ -13,8 +13,13 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def zeroing(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each Function. Where something gets nothing but zeros, AG303 tells of it; AG306 of module hooks."""
+    """One finding for each Function. Where something gets nothing but zeros, AG303 tells of it; AG306 of module hooks.
+
+    Nor is told of one that passed a gradient on elsewhere: the reversed gradient of a domain classifier begins with a
+    strength of 0, and grows.
+    """
     capture = analysis.capture
+    passing = _passing(analysis)
     alive = {values.tensor for values in capture.leaf_values if not values.zero}
     told: set[str] = set()
     for fault in capture.gradient_faults:
@@ -27,6 +32,7 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
             or op.name.startswith(MODULE_HOOK)
             or fault.kind != "zero"
             or op.name in told
+            or op.name in passing
             or not behind <= alive
         ):
             continue
@@ -42,3 +48,13 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
             (name,),
             ops=(op.index,),
         )
+
+
+def _passing(analysis: Analysis) -> frozenset[str]:
+    """The Functions with a node that backward went through and that made no zeros."""
+    capture = analysis.capture
+    zeroed = {fault.node for fault in capture.gradient_faults if fault.kind == "zero"}
+    if not zeroed:
+        return frozenset()
+    ops = (capture.op_of(node) for _, new in analysis.run_graphs for node in new if node.met and node.index not in zeroed)
+    return frozenset(op.name for op in ops if op is not None and op.has(Trait.FUNCTION))
