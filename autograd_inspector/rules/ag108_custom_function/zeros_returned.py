@@ -56,5 +56,7 @@ def _passing(analysis: Analysis) -> frozenset[str]:
     zeroed = {fault.node for fault in capture.gradient_faults if fault.kind == "zero"}
     if not zeroed:
         return frozenset()
-    ops = (capture.op_of(node) for _, new in analysis.run_graphs for node in new if node.met and node.index not in zeroed)
+    ops = (
+        capture.op_of(node) for _, new in analysis.run_graphs for node in new if node.met and node.index not in zeroed
+    )
     return frozenset(op.name for op in ops if op is not None and op.has(Trait.FUNCTION))

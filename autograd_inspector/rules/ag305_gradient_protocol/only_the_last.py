@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -19,20 +20,24 @@ def only_the_last(analysis: Analysis) -> Iterator[Problem]:
     Where a round drops as many as its data want (a loss that is NaN, or small enough), another drops none.
     """
     told: set[int] = set()
-    for optimizer in sorted({step.optimizer for step in analysis.capture.steps}):
-        for ops in _repeated(analysis, optimizer):
+    trained = waiting(analysis.capture, analysis.optimized_trainable)
+    dropped = [op.index for op in trained if _is_number(analysis, op)]
+    for optimizer in sorted({step.optimizer for step in analysis.capture.steps}) if dropped else ():
+        for ops in _repeated(analysis, optimizer, dropped):
             if ops[-1].site not in told:
                 told.add(ops[-1].site)
                 yield _finding(analysis, ops)
 
 
-def _repeated(analysis: Analysis, optimizer: int) -> Iterator[list[Op]]:
-    """The losses of the last round, for each such statement."""
+def _repeated(analysis: Analysis, optimizer: int, anywhere: list[int]) -> Iterator[list[Op]]:
+    """The losses of the last round, for each such statement; ``anywhere``: what anything that learns lost."""
     capture = analysis.capture
     steps = [step for step in capture.steps if step.optimizer == optimizer and not step.error and not step.closure]
     learning = [p.tensor for p in steps[-1].parameters] if len(steps) > 1 else []
     starts = [*([] if capture.history.folded else [-1]), *(step.at for step in steps)]
-    rounds = [_by_site(analysis, learning, start + 1, end) for start, end in pairwise(starts)] if learning else []
+    if not learning or not all(_within(anywhere, start, end) for start, end in pairwise(starts)):
+        return  # Most programs drop nothing: no round is looked through for each of many optimizers.
+    rounds = [_by_site(analysis, learning, start + 1, end) for start, end in pairwise(starts)]
     for site in set.intersection(*(set(each) for each in rounds)) if len(rounds) > 1 else ():
         dropped = [each[site] for each in rounds]
         if len({len(ops) for ops in dropped}) == 1:
@@ -46,9 +51,19 @@ def _by_site(analysis: Analysis, learning: list[int], start: int, end: int) -> d
     """The numbers with a graph that nothing went on with, by the statement that made them."""
     found: dict[int, list[Op]] = {}
     for op in waiting(analysis.capture, learning, start, end):
-        if all(analysis.capture.tensors[tensor].shape == () for tensor in op.outputs):
+        if _is_number(analysis, op):
             found.setdefault(op.site, []).append(op)
     return found
+
+
+def _is_number(analysis: Analysis, op: Op) -> bool:
+    return all(analysis.capture.tensors[tensor].shape == () for tensor in op.outputs)
+
+
+def _within(indices: list[int], start: int, end: int) -> bool:
+    """Whether one of the sorted indices lies between the two."""
+    at = bisect_right(indices, start)
+    return at < len(indices) and indices[at] < end
 
 
 def _next_at(analysis: Analysis, op: Op, end: int) -> Op | None:
@@ -65,9 +80,8 @@ def _same(one: Op, other: Op) -> bool:
 
 def _count(analysis: Analysis, site: int, start: int, end: int) -> int:
     """How many numbers with a graph a statement made."""
-    tensors = analysis.capture.tensors
     return sum(
-        op.site == site and op.recorded and all(tensors[t].shape == () for t in op.outputs) and bool(op.outputs)
+        op.site == site and op.recorded and bool(op.outputs) and _is_number(analysis, op)
         for op in analysis.capture.ops[start:end]
     )
 
