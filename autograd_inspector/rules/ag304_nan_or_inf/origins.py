@@ -61,8 +61,11 @@ def hiding(analysis: Analysis, run: Backward) -> list[Op]:
 def given_up(analysis: Analysis, run: Backward, spoiled: set[int]) -> bool:
     """Whether the program cleared what a backward left before anything stepped with it, and the next one was sound.
 
-    A program that looks at its gradients leaves such a batch out. One that never comes to a step again is told.
+    A program that looks at its gradients leaves such a batch out. One that never comes to a step again is told, and so is
+    one whose steps are folded away: whether one came between the two is not known then.
     """
+    if analysis.capture.history.folded:
+        return False
     timeline = analysis.timeline
     following = timeline.next_run(run)
     if following is None or following.index in spoiled or any(holds_bad(analysis, root) for root in following.roots):
