@@ -156,3 +156,30 @@ def test_a_penalty_on_the_probability_that_it_weighs():
         "AG109", "# product", "reward", severity="warning", where=estimate,
     )  # fmt: skip
     calm(lambda: steps(lambda policy: estimate(policy, detach=True), nn.Linear(4, 3)))
+
+
+def test_a_difference_that_is_no_distance():
+    """The log density of a flow: the divergence is subtracted, and both of its ends learn; no loss measures it."""
+
+    def flow(net):
+        z, log_det = X.clone().requires_grad_(), torch.zeros(16)
+        noise = torch.ones_like(z)
+        for _ in range(2):
+            slope = net(z)
+            divergence = (torch.autograd.grad(slope, z, noise, create_graph=True)[0] * noise).sum(1)
+            z, log_det = z + slope / 2, log_det - divergence / 2
+        return -(Normal(0.0, 1.0).log_prob(z).sum(1) - log_det).mean()
+
+    calm(lambda: steps(flow, nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 4))))
+
+
+def test_a_quantile_loss_measures_by_the_side():
+    """The error of a bootstrap target, weighed by its sign, is a distance as its square is."""
+
+    def quantile(q):
+        error = REWARD + 0.9 * q(NEXT).amax(1) - chosen(q)  # target
+        return (error * (0.3 - (error < 0).float())).mean()
+
+    diagnosed(
+        lambda: steps(quantile, nn.Linear(4, 3)), "AG109", "# target", "the target", severity="warning", where=quantile
+    )

@@ -7,7 +7,15 @@ import copy
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.distributions import OneHotCategoricalStraightThrough
+from torch.distributions import (
+    AffineTransform,
+    Categorical,
+    Independent,
+    MultivariateNormal,
+    Normal,
+    OneHotCategoricalStraightThrough,
+    TransformedDistribution,
+)
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from .programs import inspected, line_of, summary, trained
@@ -166,7 +174,7 @@ def test_an_index_has_no_gradient_to_lose():
 
 
 def test_masks_and_counts_that_weigh_what_learns_are_silent():
-    """A mask of the loss's own values, the load of experts, a weight by how many are alike: none had a gradient to lose."""
+    """A mask of the loss's own values, the load of experts, a weight by how many are alike: none has a gradient to lose."""
 
     def learned(loss_of):
         network = nn.Linear(4, 3)
@@ -219,7 +227,9 @@ def test_the_lengths_of_a_packed_sequence_are_silent():
         table, cell = nn.Embedding(5, 4), nn.LSTM(4, 3, batch_first=True)
         optimizer = torch.optim.SGD([*table.parameters(), *cell.parameters()], lr=0.1)
         for _ in range(2):
-            packed = pack_padded_sequence(table(torch.ones(2, 3, dtype=torch.long)), torch.tensor([3, 2]), batch_first=True)
+            packed = pack_padded_sequence(
+                table(torch.ones(2, 3, dtype=torch.long)), torch.tensor([3, 2]), batch_first=True
+            )
             trained(optimizer, cell(packed)[0].data.pow(2).mean())
 
     assert infos(program) == []
@@ -252,3 +262,81 @@ def test_straight_through_estimators_are_silent():
 
     for estimate in (of_torch, sample_first, scaled, gap):
         assert infos(lambda estimate=estimate: trained_with(estimate)) == []
+
+
+def test_a_sample_whose_probability_trains_has_nothing_to_lose():
+    """A score function estimator is how the distribution learns, also where the sample goes on into a layer."""
+
+    def trained_with(loss_of, other):
+        net = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD([*net.parameters(), *other.parameters()], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, loss_of(net(X), other))
+
+    def normal(mean, scale):
+        policy = MultivariateNormal(mean, scale_tril=scale.tril())
+        action = policy.sample()
+        reward = action.sum(1)
+        return -(policy.log_prob(action) * (reward - reward.mean()) / reward.std()).mean()
+
+    def model_of_the_world(logits, layer):
+        policy = Categorical(logits=logits)
+        action = policy.sample()
+        return layer(F.one_hot(action, 3).float()).pow(2).mean() - policy.log_prob(action).mean()
+
+    def drawn_by_hand(logits, layer):
+        action = logits.softmax(-1).multinomial(1)
+        chosen = logits.log_softmax(-1).gather(1, action)
+        return layer(F.one_hot(action.squeeze(1), 3).float()).pow(2).mean() - chosen.mean()
+
+    def not_scored(logits, layer):
+        action = logits.softmax(-1).multinomial(1)
+        return layer(F.one_hot(action.squeeze(1), 3).float()).pow(2).mean() + logits.pow(2).mean()
+
+    class Scale(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor = nn.Parameter(torch.eye(3))
+
+        def tril(self):
+            return self.factor.tril()
+
+    assert infos(lambda: trained_with(normal, Scale())) == []
+    for loss_of in (model_of_the_world, drawn_by_hand):
+        assert infos(lambda loss_of=loss_of: trained_with(loss_of, nn.Linear(3, 3))) == []
+    assert [rule for rule, _, _ in infos(lambda: trained_with(not_scored, nn.Linear(3, 3)))] == ["AG104"]
+
+
+def test_a_detached_value_that_is_only_compared_has_nothing_to_lose():
+    """The comparison has no derivative anyway: a quantile loss detaches the error for the side that it lies on."""
+
+    def trained_with(weight_of):
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            error = net(X) - 1
+            trained(optimizer, (weight_of(error) * error.abs()).mean())
+
+    assert infos(lambda: trained_with(lambda error: (0.3 - (error.detach() < 0).float()).abs())) == []
+
+
+def test_a_constant_in_the_shape_of_a_value_has_no_history_to_lose():
+    """``full_like`` takes the shape alone: the log determinant of a constant scale."""
+
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            base = Independent(Normal(net(X), 1.0), 1)
+            scaled = TransformedDistribution(base, [AffineTransform(0.0, 2.0)])
+            trained(optimizer, -scaled.log_prob(X[:, :2]).mean() + net(X).pow(2).mean())
+
+    def by_hand():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            out = net(X)
+            trained(optimizer, (out - torch.full_like(out, 0.5)).pow(2).mean() + out.abs().mean())
+
+    assert infos(program) == []
+    assert infos(by_hand) == []

@@ -44,7 +44,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
     if op.has(Trait.CUT):
         return hands_on(capture, op)
     if is_a(op.name, OpKind.REWRAPS):  # With requires_grad=True the copy is a leaf of its own.
-        return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
+        return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in _rewrapped(op))
     if op.name == "set_data":
         return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if _wrapped(capture, op, through) or bypassed(capture, op, through) or copied_in(capture, op, through):
@@ -59,9 +59,14 @@ def hands_on(capture: Capture, op: Op) -> bool:
     One that takes only the shape of its input passes no value on. The backward of a custom Function computes with the
     saved tensors under no_grad, as it should.
     """
-    if is_a(op.name, OpKind.TAKES_SHAPE_ONLY) and not is_a(op.name, OpKind.REWRAPS):
+    if is_a(op.name, OpKind.TAKES_SHAPE_ONLY) and not (is_a(op.name, OpKind.REWRAPS) and _rewrapped(op)):
         return False
     return not op.has(Trait.BACKWARD) or capture.regions[op.region].kind == "enabled"
+
+
+def _rewrapped(op: Op) -> tuple[int, ...]:
+    """The tensors whose values are in a copy: ``full_like(x, value)`` takes only the shape of its first input."""
+    return op.inputs[1:] if is_a(op.name, OpKind.TAKES_SHAPE_ONLY) else op.inputs
 
 
 def _wrapped(capture: Capture, op: Op, through: int) -> bool:

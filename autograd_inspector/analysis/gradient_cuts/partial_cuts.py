@@ -24,6 +24,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
 from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.places import place_of
+from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
 from autograd_inspector.analysis.gradient_cuts.shared_origin import SharedOrigin
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -42,13 +43,15 @@ _LINEAR = _ADDS | OpKind.REDUCES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RES
 def partial_cuts(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> tuple[GradientCut, ...]:
     """The cuts on ways from what learns to its loss, where it learns by other ways; of one line, the first."""
     leaves = Leaves(capture, flow)
+    samples = ScoredSamples(leaves)
     runs = [r for r in capture.completed_runs if r.nested_in < 0]
     by_place: dict[tuple[Cause, str, int], GradientCut] = {}
     for run, since in zip(runs, [0, *(run.end for run in runs)], strict=False):
         for cut in _of_run(capture, leaves, run, since, meant):
             key = (cut.cause, *place_of(capture, cut.ops[0], cut.cause))
             lost = _lost(capture, leaves, cut, run) if key not in by_place else ()
-            if lost:
+            # ``log_prob(sample)`` trains what the sample was drawn from: no way is missing.
+            if lost and not samples.scored(cut.ops[0], cut.parameters, run.start):
                 parameters = tuple(t for t in cut.parameters if t in lost)
                 by_place[key] = replace(cut, parameters=parameters, partial=True)
     return tuple(by_place.values())
@@ -156,14 +159,25 @@ def _readers(capture: Capture, through: list[int], start: int, run: Backward) ->
                 read.add(index)
             if recorded and number:
                 yield op, tensor
-            elif not recorded and (not is_a(op.name, _SIZED) or is_a(op.name, OpKind.SETS_NUMBER)):
+            elif not recorded and not _takes_the_shape(op) and not (number and _stops(capture, op)):
                 todo += [t for t in op.outputs if t not in met and _keeps(capture, t, number=number)]
                 met.update(op.outputs)
+
+
+def _takes_the_shape(op: Op) -> bool:
+    return is_a(op.name, _SIZED) and not is_a(op.name, OpKind.SETS_NUMBER)
 
 
 def _keeps(capture: Capture, made: int, *, number: bool) -> bool:
     """Whether a gradient could be asked for along this way: one that leads from numbers to indices ends there."""
     return not number or differentiable(capture.tensors[made].dtype)
+
+
+def _stops(capture: Capture, op: Op) -> bool:
+    """Whether nothing is lost by the cut before an op: a comparison, or a draw, lets no gradient back of its own."""
+    return is_a(op.name, OpKind.DRAWS | OpKind.PIECEWISE_CONSTANT) or not any(
+        differentiable(capture.tensors[tensor].dtype) for tensor in op.outputs
+    )
 
 
 def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:

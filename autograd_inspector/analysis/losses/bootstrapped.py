@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.losses.measured import measured
 from autograd_inspector.analysis.losses.walks import is_light
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS
@@ -51,7 +52,7 @@ def bootstrapped(analysis: Analysis) -> Iterator[Bootstrapped]:
         if not (is_a(op.name, OpKind.MEASURES) or (is_a(op.name, OpKind.SUBTRACTS) and not op.writes)):
             continue
         found = _found(analysis, leaves, op)
-        if found is not None:
+        if found is not None and (is_a(op.name, OpKind.MEASURES) or measured(capture, op)):
             told.add(line_of(analysis, op.site))
             yield found
 

@@ -10,10 +10,11 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, is_cut
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op
 
 _LINEAR = (
     OpKind.ADDS | OpKind.SUBTRACTS | OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.REDUCES
@@ -41,6 +42,7 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
     if not drawing:
         return
     leaves = Leaves(capture, analysis.flow)
+    samples = ScoredSamples(leaves)
     reported_sites: set[int] = set()
     for run in capture.backwards:
         if not run.completed or run.nested_in >= 0:
@@ -56,37 +58,11 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
                 continue
             hidden = tuple(t for t in leaves.above(op) if t in learning)
             if hidden and (
-                not _scored(analysis, leaves, op.region, hidden)
+                not samples.scored(op, hidden, len(capture.ops))
                 or _judged(analysis, leaves, run, op, stepped_parameters)
             ):
                 reported_sites.add(op.site)
                 yield Draw(op, hidden, run)
-
-
-def _scored(analysis: Analysis, leaves: Leaves, region: int, hidden: tuple[int, ...]) -> bool:
-    """Whether the sample meets what it was drawn from, as in ``log_prob(sample)``.
-
-    It does where one op reads the sample, or what was computed of it and of that distribution alone, and what the hidden
-    parameters lead to: a log probability subtracts the mean first, and divides by the variance then.
-    """
-    capture = analysis.capture
-    within = [op for op in capture.ops if op.region == region]
-    drawn = {t for op in within for t in op.outputs}
-    distribution = {t for op in within for t in leaves.above(op)}
-    for op in capture.ops:
-        if op.region == region or op.has(Trait.STEP) or drawn.isdisjoint(op.inputs):
-            continue
-        others = {
-            leaf
-            for t in op.inputs
-            if t not in drawn and capture.tensors[t].requires_grad
-            for leaf in leaves.of(t, op.index)
-        }
-        if not others.isdisjoint(hidden):
-            return True
-        if others <= distribution:
-            drawn.update(op.outputs)
-    return False
 
 
 def _judged(analysis: Analysis, leaves: Leaves, run: Backward, drawn: Op, stepped: Collection[int]) -> bool:
