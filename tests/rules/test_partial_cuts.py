@@ -174,7 +174,7 @@ def test_an_index_has_no_gradient_to_lose():
 
 
 def test_masks_and_counts_that_weigh_what_learns_are_silent():
-    """A mask of the loss's own values, the load of experts, a weight by how many are alike: none has a gradient to lose."""
+    """A mask of the loss itself, the load of experts, a weight by how many are alike: none has a gradient to lose."""
 
     def learned(loss_of):
         network = nn.Linear(4, 3)
