@@ -102,9 +102,9 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
     Compared with, or multiplied by, what learns it is a reference or a weight (``mse_loss(q, target)``). In a layer,
     or where it is added to another branch, it is a way to the loss: lost to all that the other operands do not reach.
     The parts that are concatenated, and the terms of a loss, are ways of their own; so is the cut value next to what is
-    computed of the same values with its history (``x.detach() - x.mean()``), but for a weight, and for a mask or a count,
-    which has no gradient at any value: ``(d > 1).float() * (d - 1)``, the load of an expert. Whoever means to stop a gradient detaches
-    it: one that stops because the value went through Python or NumPy is told wherever it is taken in.
+    computed of the same values with its history (``x.detach() - x.mean()``), but for a mask or a count beside its own
+    values, which has no gradient at any value: ``(d > 1).float() * (d - 1)``, the load of an expert. Whoever means to
+    stop a gradient detaches it: one that stops because the value went through Python or NumPy is told wherever it is taken in.
     """
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
@@ -115,8 +115,8 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
-        weighs = is_a(op.name, _SCALES)
-        parted = _rewrapped(cut) or (not (weighs or discrete) and any(shared.has(t) for t in computed))
+        counts = discrete and is_a(op.name, _SCALES | OpKind.SUBTRACTS)
+        parted = _rewrapped(cut) or (not counts and any(shared.has(t) for t in computed))
         if is_a(op.name, _JOINS) or op.index in added or not computed or parted:
             lost.update(cut.parameters)
         elif is_a(op.name, OpKind.ADDS) or len(computed) < len(others):
