@@ -168,7 +168,7 @@ test: lint docs $(STAMPS)/browser
 	@echo "[test 1/3] vitest"
 	@cd $(FRONT) && npm run --silent test
 	@echo "[test 2/3] the tutorials, each run from the top"
-	@$(TESTING) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider -p tests.notebooks.forks $(SPREAD)
+	@$(TESTING) $(BIN)/python -m pytest -p nbval --nbval-lax --nbval-sanitize-with=tests/notebooks/sanitize.cfg notebooks -p no:cacheprovider -p tests.notebooks.forks $(SPREAD)
 	@echo "[test 3/3] pytest, and beside it a real JupyterLab in a real browser, whose outcome is shown at the end"
 	@$(TESTING) bash scripts/beside.sh $(BIN)/python -m pytest -m ui tests/ui -- $(BIN)/python -m pytest -m "not ui" $(SPREAD)
 
