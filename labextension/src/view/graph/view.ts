@@ -8,7 +8,7 @@ import { count, type Open, openAround, opening, toDepth } from "../../layout/vis
 import type { Work } from "../../layout/work";
 import type { CaptureGraph } from "../../model/graph";
 import { COLOURS, preferredDepth } from "../../state/preferences";
-import { el } from "../dom";
+import { el, focused } from "../dom";
 import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
 import { gatherFacts } from "./facts";
@@ -114,7 +114,7 @@ export class Picture {
     this.camera.scene = scene;
     this.#byId = byId;
     this.marking.items = byId;
-    const engaged = this.svg.root.contains(document.activeElement);
+    const engaged = this.svg.root.contains(focused(this.root));
     this.svg.clear();
     if (!this.#byId.has(this.focus))
       this.focus = this.scene.items.find((item) => item.box)?.id ?? -1;
@@ -206,7 +206,9 @@ export class Picture {
     this.reveal(boxes.slice(0, FEW), () => {
       bringTogether(this.#together(boxes), this.camera, TOGETHER);
       this.paint();
-      this.setFocus(boxes[0]!.id, false);
+      // Whoever came to this panel from another goes on from here.
+      const panel = this.root.closest("[role=tabpanel]");
+      this.setFocus(boxes[0]!.id, panel !== null && panel === focused(panel));
     });
   }
 
