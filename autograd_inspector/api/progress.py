@@ -64,7 +64,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """An output of the cell; closed, it is empty."""
+    """An output of the cell; closed, it has nothing that a viewer would give room to."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -78,7 +78,7 @@ class _Notebook:
             self._handle.update({"text/plain": text}, raw=True)
 
     def close(self) -> None:
-        self._handle.update({"text/plain": ""}, raw=True)
+        self._handle.update({}, raw=True)
 
 
 def _line() -> Line | None:
