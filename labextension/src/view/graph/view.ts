@@ -2,7 +2,7 @@
 
 import { Layout } from "../../layout";
 import type { Box } from "../../layout/box";
-import { firstProblem, outsideSetup } from "../../layout/problems";
+import { firstProblem, foremost } from "../../layout/problems";
 import type { Item, Scene } from "../../layout/scene";
 import { count, type Open, openAround, opening, toDepth } from "../../layout/visible";
 import type { Work } from "../../layout/work";
@@ -187,7 +187,7 @@ export class Picture {
 
   chosen(): Item[] {
     const { boxes } = this.layout.tree;
-    return this.#together(outsideSetup([...this.marking.selected].map((id) => boxes[id]!)));
+    return this.#together(foremost([...this.marking.selected].map((id) => boxes[id]!)));
   }
 
   problem(): Item[] {
@@ -202,7 +202,7 @@ export class Picture {
 
   /** Moves the picture so that those boxes are seen, if that is needed. */
   bring(all: Box[]): void {
-    const boxes = outsideSetup(all);
+    const boxes = foremost(all);
     this.reveal(boxes.slice(0, FEW), () => {
       bringTogether(this.#together(boxes), this.camera, TOGETHER);
       this.paint();
