@@ -15,6 +15,9 @@ from autograd_inspector.views.assets import WidgetNotBuiltError
 from autograd_inspector.views.notebook.saved import CAPTURE
 from autograd_inspector.views.text.terminal import Terminal, terminal_of
 
+INTERACTIVE = "The interactive view appears when this cell runs."
+"""What stands for the widget where none can be shown. It is not empty: docutils refuses an empty block."""
+
 
 def terminal() -> Terminal | None:
     """The terminal that IPython runs in; None in a notebook, a script, a test, where a text that is kept is alike."""
@@ -54,7 +57,7 @@ def apart(bundle: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     """
     if VIEW not in bundle:
         return (bundle,)
-    live = {VIEW: bundle[VIEW], CAPTURE: bundle[CAPTURE], "text/plain": ""}
+    live = {VIEW: bundle[VIEW], CAPTURE: bundle[CAPTURE], "text/plain": INTERACTIVE}
     return {kind: data for kind, data in bundle.items() if kind not in {VIEW, CAPTURE}}, live
 
 

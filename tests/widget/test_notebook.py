@@ -4,6 +4,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from autograd_inspector.kernel.display import INTERACTIVE
 from autograd_inspector.kernel.widget import VIEW
 from autograd_inspector.views.notebook.saved import CAPTURE
 
@@ -35,7 +36,7 @@ def test_the_magic_and_a_last_expression_show_the_widget():
         assert set(static) == {"text/plain", "text/html"}
         assert "ops observed" in static["text/plain"]
         assert set(live) == {"text/plain", CAPTURE, VIEW}
-        assert live["text/plain"] == ""
+        assert live["text/plain"] == INTERACTIVE
     assert {"text/plain", "text/html", CAPTURE, VIEW} <= set(shown[4][0]["data"])
     assert shown[1][1]["data"][VIEW]["model_id"] == shown[2][1]["data"][VIEW]["model_id"]
     assert shown[3][0]["data"]["text/plain"] != "[]"
