@@ -95,12 +95,8 @@ function asides(problem: Problem, arcs: Arc[]): boolean[] {
     return at;
   };
   for (const { from, to } of arcs) joined[group(from)] = group(to);
-  const spine = new Set(
-    arcs
-      .filter(({ wire, target }) => problem.wires[wire]!.targets[target]!.weight > 1)
-      .map((arc) => group(arc.from)),
-  );
-  return joined.map((_, at) => spine.size > 0 && !spine.has(group(at)));
+  const spine = new Set(joined.map((_, at) => (problem.flows[at] ? group(at) : -1)));
+  return joined.map((_, at) => spine.size > 1 && !spine.has(group(at)));
 }
 
 /** One trunk for each wire; a wire's arcs that lead back have one each. */
