@@ -43,9 +43,14 @@ def view_of(report: ReportData) -> dict[str, Any]:
     return view
 
 
-def display_apart(bundle: dict[str, Any]) -> None:
-    """Show a report's bundle as the outputs of the running cell."""
-    for output in apart(bundle):
+def display_apart(bundle: dict[str, Any], place: Any = None) -> None:
+    """Show a report's bundle as the outputs of the running cell, the first in ``place`` where that is given."""
+    first, *others = apart(bundle)
+    if place is None:
+        display(first, raw=True)
+    else:
+        place.update(first, raw=True)
+    for output in others:
         display(output, raw=True)
 
 

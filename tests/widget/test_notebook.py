@@ -47,3 +47,19 @@ def test_the_magic_and_a_last_expression_show_the_widget():
     assert not any(state["module"] for state in widgets)
     (code,) = {state["code"].removeprefix("IPY_MODEL_") for state in widgets}
     assert states[code]["state"]["module"] == "export default {}"
+
+
+@pytest.mark.usefixtures("quick_kernels")
+@pytest.mark.slow
+def test_a_report_stands_where_the_line_of_progress_stood():
+    """No output is left of it; where a line was said in between, the report's two outputs still follow each other."""
+    slow = "from autograd_inspector.api import progress\nprogress._PATIENCE = 0.0"
+    _, notebook = outputs(
+        f"{SETUP}\n{STUB}\n{slow}",
+        "%%autograd_inspect\n(w * 2).sum().backward()",
+        "%%autograd_inspect --model missing\n(w * 2).sum().backward()",
+    )
+    alone, warned = ([set(output.get("data", {"said"})) for output in cell.outputs] for cell in notebook.cells[1:])
+    report = [{"text/plain", "text/html"}, {"text/plain", CAPTURE, VIEW}]
+    assert alone == report
+    assert warned == [set(), {"said"}, *report]
