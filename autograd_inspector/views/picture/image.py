@@ -15,6 +15,7 @@ _LEFT_OUT = re.compile(
 )
 """What an image does not show: comments, tooltips, names of groups."""
 _TAG = re.compile("<[^>]*>")
+_LINE = 4_000
 _DIGITS = re.compile(r"(\.\d)\d+")
 
 
@@ -31,7 +32,9 @@ def image_of(svg: str, said: str) -> Markup:
     rules = f"@media (prefers-color-scheme: dark){{{dark_rules('', used)}}}"
     style = f"<style>text{{font-family:Helvetica,Arial,sans-serif}}{rules}</style>"
     small = small.replace(">", f">{style}", 1)
-    address = f"data:image/svg+xml;base64,\n{base64.encodebytes(small.encode()).decode().strip()}"
+    data = base64.b64encode(small.encode()).decode()
+    lines = [data[at : at + _LINE] for at in range(0, len(data), _LINE)]
+    address = "\n".join(["data:image/svg+xml;base64,", *lines])
     return image(src=Markup(address), alt=f"autograd graph: {said}", class_="ags-picture")
 
 
