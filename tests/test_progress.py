@@ -71,7 +71,7 @@ def test_the_line_fits_a_narrow_terminal(monkeypatch):
 
 
 def test_a_notebook_has_one_output_that_is_empty_in_the_end(monkeypatch):
-    """The line is one display, updated; when the analysis is done it says nothing."""
+    """The line is one display, updated; when the analysis is done it has no form that a viewer could show."""
     pytest.importorskip("IPython")
     from IPython.core import displaypub
     from IPython.core.interactiveshell import InteractiveShell
@@ -80,7 +80,7 @@ def test_a_notebook_has_one_output_that_is_empty_in_the_end(monkeypatch):
     sent = []
 
     def publish(_self, data, metadata=None, *, transient=None, update=False, **_):
-        sent.append((data["text/plain"], update, transient["display_id"]))
+        sent.append((data, update, transient["display_id"]))
 
     monkeypatch.setattr(displaypub.DisplayPublisher, "publish", publish)
     monkeypatch.setattr(InteractiveShell, "initialized", classmethod(lambda cls: True))
@@ -89,5 +89,6 @@ def test_a_notebook_has_one_output_that_is_empty_in_the_end(monkeypatch):
     line.show("1 of 3")
     line.show("2 of 3")
     line.close()
-    assert [(text, update) for text, update, _ in sent] == [("1 of 3", False), ("2 of 3", True), ("", True)]
+    lines = [{"text/plain": "1 of 3"}, {"text/plain": "2 of 3"}, {}]
+    assert [(data, update) for data, update, _ in sent] == [(lines[0], False), (lines[1], True), (lines[2], True)]
     assert len({number for *_, number in sent}) == 1

@@ -21,8 +21,8 @@ class Line(Protocol):
     def show(self, text: str) -> None:
         """Put this text in its place."""
 
-    def close(self) -> None:
-        """Take it away."""
+    def close(self) -> Any:
+        """Take it away; returns the output that it leaves, which something else can be shown in, None for none."""
 
 
 class Progress:
@@ -31,6 +31,8 @@ class Progress:
     def __init__(self) -> None:
         self._since = time.monotonic()
         self._line: Line | None = None
+        self.place: Any = None
+        """In a notebook where a line was shown: an output, empty now, for what was waited for."""
 
     def __enter__(self) -> Self:
         return self
@@ -39,7 +41,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._line is not None:
-            self._line.close()
+            self.place = self._line.close()
 
     def __call__(self, done: int, total: int) -> None:
         """So many of so many rules have looked at the capture."""
@@ -64,7 +66,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """An output of the cell; closed, it is empty."""
+    """An output of the cell; closed, it has nothing that a viewer would give room to."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -77,8 +79,9 @@ class _Notebook:
         else:
             self._handle.update({"text/plain": text}, raw=True)
 
-    def close(self) -> None:
-        self._handle.update({"text/plain": ""}, raw=True)
+    def close(self) -> Any:
+        self._handle.update({}, raw=True)
+        return self._handle
 
 
 def _line() -> Line | None:

@@ -15,6 +15,7 @@ from autograd_inspector.views.whole import write_whole
 
 _KINDS: tuple[Kind, ...] = ("parameters", "modules", "memory")
 _LOGGED = {"gradient": "gradient_norm", "update": "update_ratio", "dead": "dead_units", "saturated": "saturated"}
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _MODULES = 200
 """Of a larger model trackers get the norm of the whole alone."""
 
@@ -49,5 +50,10 @@ def _csv(records: list[dict[str, Any]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows({key: _told(value) for key, value in record.items()} for record in records)
     return text.getvalue()
+
+
+def _told(value: Any) -> Any:
+    """A name that a spreadsheet would take for a formula is text."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value

@@ -15,6 +15,9 @@ from autograd_inspector.views.assets import WidgetNotBuiltError
 from autograd_inspector.views.notebook.saved import CAPTURE
 from autograd_inspector.views.text.terminal import Terminal, terminal_of
 
+INTERACTIVE = "The interactive view appears when this cell runs."
+"""What stands for the widget where none can be shown. It is not empty: docutils refuses an empty block."""
+
 
 def terminal() -> Terminal | None:
     """The terminal that IPython runs in; None in a notebook, a script, a test, where a text that is kept is alike."""
@@ -40,9 +43,14 @@ def view_of(report: ReportData) -> dict[str, Any]:
     return view
 
 
-def display_apart(bundle: dict[str, Any]) -> None:
-    """Show a report's bundle as the outputs of the running cell."""
-    for output in apart(bundle):
+def display_apart(bundle: dict[str, Any], place: Any = None) -> None:
+    """Show a report's bundle as the outputs of the running cell, the first in ``place`` where that is given."""
+    first, *others = apart(bundle)
+    if place is None:
+        display(first, raw=True)
+    else:
+        place.update(first, raw=True)
+    for output in others:
         display(output, raw=True)
 
 
@@ -54,7 +62,7 @@ def apart(bundle: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     """
     if VIEW not in bundle:
         return (bundle,)
-    live = {VIEW: bundle[VIEW], CAPTURE: bundle[CAPTURE], "text/plain": ""}
+    live = {VIEW: bundle[VIEW], CAPTURE: bundle[CAPTURE], "text/plain": INTERACTIVE}
     return {kind: data for kind, data in bundle.items() if kind not in {VIEW, CAPTURE}}, live
 
 

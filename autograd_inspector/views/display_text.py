@@ -25,6 +25,11 @@ def shown(text: str, longest: int = LONGEST) -> str:
     return "".join(_visible(character) for character in text)
 
 
+def carried(text: str) -> str:
+    """The text as it is, for who needs every letter; a lone surrogate, which no file can hold, is spelled out."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def _visible(character: str) -> str:
     if character in _KEPT:
         return " "

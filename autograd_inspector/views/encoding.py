@@ -20,6 +20,7 @@ from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.views import wire
+from autograd_inspector.views.display_text import carried
 from autograd_inspector.views.gc_pause import collector_paused
 from autograd_inspector.views.summaries.steps import extremes, steps_of
 from autograd_inspector.views.summary import headline, unjudged
@@ -172,8 +173,8 @@ class _Encoder:
             leaf_places = sorted(place for name in named for place in self._leaves.get(name, ()))
             nodes = dict.fromkeys(self.graph.nodes[place].id for place in leaf_places)
         return wire.FindingView(
-            rule=finding.rule,
-            name=finding.name,
+            rule=legible(finding.rule),
+            name=legible(finding.name),
             severity=finding.severity,
             message=legible(finding.message, 4000),
             fix=legible(finding.fix.strip(), 4000),
@@ -183,7 +184,7 @@ class _Encoder:
             nodes=tuple(nodes),
             code=tuple(map(_excerpt, finding.code)),
             changes=tuple(legible(line) for line in finding.changes[:_CHANGES]),
-            patch=finding.patch if len(finding.patch) <= _PATCH else "",
+            patch=carried(finding.patch) if len(finding.patch) <= _PATCH else "",
             applicability=finding.applicability,
         )
 

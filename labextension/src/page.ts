@@ -17,7 +17,10 @@ let now: Shell;
 
 /** "" is the capture that is shown first, "-3" that of rank 3. */
 function draw(suffix: string, before?: Shell["looked"]): Data {
-  const bytes = Uint8Array.from(atob(read(`buffer${suffix}`).trim()), (c) => c.charCodeAt(0));
+  const text = atob(read(`buffer${suffix}`).trim());
+  // Of a large graph these are millions: Uint8Array.from() takes half a second for them.
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   const data = decode(read(`payload${suffix}`), new DataView(bytes.buffer));
   const shown = shell(host, new Capture(data), {
     createGraphView,

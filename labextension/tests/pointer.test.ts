@@ -40,9 +40,11 @@ test("two fingers that part zoom: what lay between them stays there", () => {
   expect(middle()).toBeCloseTo(before);
 });
 
-test("a finger that the browser takes to scroll the page is forgotten", () => {
+test("a finger that the browser takes to scroll the page is forgotten, and what it moved", () => {
   point("pointerdown", 1, 100, 100);
-  point("pointercancel", 1, 100, 100);
+  point("pointermove", 1, 100, 120);
+  point("pointercancel", 1, 100, 120);
+  expect([camera.x, camera.y]).toEqual([0, 0]);
   point("pointerdown", 2, 200, 100);
   point("pointermove", 2, 230, 100);
   expect([camera.x, camera.k]).toEqual([30, 1]);

@@ -307,8 +307,9 @@ test("exports ask Python, and say what came of it", async () => {
   await vi.advanceTimersByTimeAsync(1);
   expect(fake.text("[role=status]")).toContain("exported autograd.dot");
   named(fake.el, "JSON").click();
+  expect(fake.text(".agi-status.agi-seen")).toEqual(["making autograd.json …"]);
   await vi.advanceTimersByTimeAsync(20_000);
-  expect(fake.text("[role=status]")[0]).toMatch(/no JSON: no answer/);
+  expect(fake.text(".agi-status.agi-seen")[0]).toMatch(/no JSON: no answer/);
   named(fake.el, "SVG").click();
   await vi.advanceTimersByTimeAsync(1);
   expect(fake.text("[role=status]")).toContain("exported autograd.svg");

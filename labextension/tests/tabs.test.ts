@@ -30,6 +30,20 @@ test("findings are a list: the one that is read is open, with its lines and its 
   );
 });
 
+test("the focus goes along to the graph, and stays where nobody was in what is hidden", () => {
+  const fake = show("broken");
+  const panel = fake.tab("Findings");
+  const seen = panel.querySelector<HTMLElement>(".agi-show")!;
+  seen.focus();
+  seen.click();
+  expect(document.activeElement!.getAttribute("role")).toBe("tabpanel");
+  expect(document.activeElement!.contains(fake.el.querySelector(".agi-stage"))).toBe(true);
+  const tab = fake.el.querySelector<HTMLElement>("[role=tab]")!;
+  tab.focus();
+  fake.tab("Timeline");
+  expect(document.activeElement).toBe(tab);
+});
+
 test("the absence of findings is said", () => {
   const fake = show("attached");
   expect(fake.tab("Findings").textContent).toMatch(/No findings/);

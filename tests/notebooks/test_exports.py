@@ -8,9 +8,10 @@ import re
 
 import pytest
 from nbclient import NotebookClient
-from nbconvert import HTMLExporter, LatexExporter, MarkdownExporter
+from nbconvert import HTMLExporter, LatexExporter, MarkdownExporter, PythonExporter, RSTExporter
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograd_inspector.kernel.display import INTERACTIVE
 from tests.widget.test_notebook import STUB
 
 SETUP = f"%load_ext autograd_inspector\nimport torch\n{STUB}"
@@ -89,14 +90,14 @@ def test_markdown_has_the_answer(stateless):
     """As HTML inside of it, with no blank line that would end it."""
     text, _ = MarkdownExporter().from_notebook_node(of_outputs(stateless))
     assert_answers(said(text))
-    for output in re.findall(r'<div class="agi-static">.*?</style></div>', text, flags=re.DOTALL):
+    for output in re.findall(r'<div class="agi-static">.*?</style>\s*</div>', text, flags=re.DOTALL):
         assert "\n\n" not in output
 
 
 def test_a_viewer_that_keeps_structure_alone_tells_the_same(stateless):
     """Without style, class and picture, as on GitHub, the order of the words is the same, and code stays code."""
     page, _ = HTMLExporter().from_notebook_node(of_outputs(stateless))
-    outputs = re.findall(r'<div class="agi-static">.*?</style></div>', page, flags=re.DOTALL)
+    outputs = re.findall(r'<div class="agi-static">.*?</style>\s*</div>', page, flags=re.DOTALL)
     assert len(outputs) == len(ANSWERS)
     bare = re.sub(
         r"<style.*?</style>|<img[^>]*>|(?<=<)(\w+) [^>]*",
@@ -112,6 +113,23 @@ def test_a_viewer_that_keeps_structure_alone_tells_the_same(stateless):
     assert "<pre><strong>h += 1.0</strong></pre>" in bare
 
 
+def test_restructured_text_has_the_answer(stateless):
+    """As raw HTML, and docutils has nothing to say against the page: no line is too long, no block is empty."""
+    docutils = pytest.importorskip("docutils.core")
+    text, _ = RSTExporter().from_notebook_node(of_outputs(stateless))
+    page = docutils.publish_parts(text, writer="html5", settings_overrides={"report_level": 3})["html_body"]
+    assert_answers(said(page))
+    assert "system-message" not in page
+
+
+def test_a_script_runs_its_cells_as_the_notebook_did(stateless):
+    """The magic is called with the cell's text, which a shell inspects."""
+    text, _ = PythonExporter().from_notebook_node(stateless)
+    calls = [line for line in text.split("\n") if "run_cell_magic('autograd_inspect'" in line]
+    assert len(calls) == len(ANSWERS)
+    compile(text, "script.py", "exec")
+
+
 def test_latex_has_the_text(stateless):
     """Where HTML cannot be shown, the whole report as text is."""
     text, _ = LatexExporter().from_notebook_node(of_outputs(stateless))
@@ -125,7 +143,7 @@ def test_an_untrusted_notebook_has_it_as_data(executed):
     for cell in executed.cells[1:]:
         static, live = [output.data for output in cell.outputs if output.output_type == "display_data"]
         assert set(static) == {"text/html", "text/plain"}
-        assert live["text/plain"] == ""
+        assert live["text/plain"] == INTERACTIVE
         assert not re.search(r"<script|\son\w+=|\sid=|\sstyle=", static["text/html"])
 
 

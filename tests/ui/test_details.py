@@ -86,7 +86,7 @@ def test_neighbours_are_links_that_lead_on(trained, about):
     expect(trained.widget.locator("[data-node][aria-pressed='true']")).to_have_attribute(
         "aria-label", re.compile("sigm")
     )
-    expect(trained.widget.get_by_role("status").last).to_have_text("net · sigmoid")
+    expect(trained.widget.locator(".agi-status")).to_have_text("net · sigmoid")
 
 
 def test_long_details_scroll_and_nothing_is_squeezed(trained, about):

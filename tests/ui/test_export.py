@@ -36,7 +36,7 @@ def export(program, tmp_path):
         assert download.value.suggested_filename == f"autograd.{form}"
         path = tmp_path / f"autograd.{form}"
         download.value.save_as(path)
-        expect(trained.widget.get_by_role("status").last).to_have_text(f"exported autograd.{form}")
+        expect(trained.widget.locator(".agi-status")).to_have_text(f"exported autograd.{form}")
         return path
 
     return exported

@@ -78,6 +78,18 @@ def test_it_needs_nothing_but_itself(shown):
     assert "@import" not in shown
 
 
+def test_without_its_address_the_picture_is_a_few_words(shown):
+    """A code host takes the address away: what remains has no size, and says what was drawn."""
+    [value] = [value for name, value in Page(shown).attributes if name == "alt"]
+    assert value.startswith("autograd graph: 7 autograd nodes, ")
+    assert not re.search(r"<img[^>]* (?:width|height)=", shown)
+
+
+def test_no_line_is_too_long_for_what_reads_line_by_line(shown):
+    """Docutils refuses a text with a line of more than 10,000 characters."""
+    assert max(map(len, shown.split("\n"))) < 8_000
+
+
 def test_no_line_is_blank(shown, broken, finding):
     """In Markdown a blank line would end the HTML: the rest would be shown as it is spelled."""
     gaps = msgspec.structs.replace(finding, message="one\n\ntwo", fix="one\n\ntwo")

@@ -179,7 +179,7 @@ def test_ops_of_a_finding_are_drawn_with_its_code(detached, finding):
 def test_the_picture_as_an_image_keeps_its_words(broken):
     """The image holds the same labels, numbers included, and a twin of each of its colours for dark pages."""
     svg = broken.to_svg()
-    address = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image_of(svg))[1]
+    address = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image_of(svg, "7 nodes"))[1]
     drawn = base64.b64decode(address).decode()
     words = [element.text for element in ET.fromstring(svg).iter() if element.tag.endswith("text")]
     assert words == [element.text for element in ET.fromstring(drawn).iter() if element.tag.endswith("text")]

@@ -4,6 +4,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from autograd_inspector.kernel.display import INTERACTIVE
 from autograd_inspector.kernel.widget import VIEW
 from autograd_inspector.views.notebook.saved import CAPTURE
 
@@ -35,7 +36,7 @@ def test_the_magic_and_a_last_expression_show_the_widget():
         assert set(static) == {"text/plain", "text/html"}
         assert "ops observed" in static["text/plain"]
         assert set(live) == {"text/plain", CAPTURE, VIEW}
-        assert live["text/plain"] == ""
+        assert live["text/plain"] == INTERACTIVE
     assert {"text/plain", "text/html", CAPTURE, VIEW} <= set(shown[4][0]["data"])
     assert shown[1][1]["data"][VIEW]["model_id"] == shown[2][1]["data"][VIEW]["model_id"]
     assert shown[3][0]["data"]["text/plain"] != "[]"
@@ -46,3 +47,19 @@ def test_the_magic_and_a_last_expression_show_the_widget():
     assert not any(state["module"] for state in widgets)
     (code,) = {state["code"].removeprefix("IPY_MODEL_") for state in widgets}
     assert states[code]["state"]["module"] == "export default {}"
+
+
+@pytest.mark.usefixtures("quick_kernels")
+@pytest.mark.slow
+def test_a_report_stands_where_the_line_of_progress_stood():
+    """No output is left of it; where a line was said in between, the report's two outputs still follow each other."""
+    slow = "from autograd_inspector.api import progress\nprogress._PATIENCE = 0.0"
+    _, notebook = outputs(
+        f"{SETUP}\n{STUB}\n{slow}",
+        "%%autograd_inspect\n(w * 2).sum().backward()",
+        "%%autograd_inspect --model missing\n(w * 2).sum().backward()",
+    )
+    alone, warned = ([set(output.get("data", {"said"})) for output in cell.outputs] for cell in notebook.cells[1:])
+    report = [{"text/plain", "text/html"}, {"text/plain", CAPTURE, VIEW}]
+    assert alone == report
+    assert warned == [set(), {"said"}, *report]

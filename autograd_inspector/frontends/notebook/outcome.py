@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -11,6 +12,8 @@ from autograd_inspector.api.report import Report
 from autograd_inspector.kernel.display import display_apart
 from autograd_inspector.kernel.hub.kernel import add
 from autograd_inspector.kernel.options import Options
+
+_PLACE = "_place"
 
 
 def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: int = 0) -> None:
@@ -26,13 +29,19 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
     for file in written(report, html=html, json=json):
         if file.problem or not options.quiet:
             say(file.line)
+            shown_in(report, None)  # The two outputs of a report stand together.
     if not options.quiet:
         show(report)
 
 
 def show(report: Report) -> None:
     """Display a report, which lists it. Its views are made here: IPython would print our traceback if one failed."""
-    display_apart(report._repr_mimebundle_())
+    display_apart(report._repr_mimebundle_(), report.__dict__.pop(_PLACE, None))
+
+
+def shown_in(report: Report, place: Any) -> None:
+    """Let the report be displayed in an output that is there already; None: in a new one."""
+    report.__dict__[_PLACE] = place
 
 
 def say(text: str) -> None:

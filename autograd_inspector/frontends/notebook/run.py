@@ -12,7 +12,7 @@ from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.session import Session
 from autograd_inspector.capture.undisturbed.holding import Held
-from autograd_inspector.frontends.notebook.outcome import say
+from autograd_inspector.frontends.notebook.outcome import say, shown_in
 from autograd_inspector.frontends.notebook.shown_errors import ShownErrors
 from autograd_inspector.kernel.options import Options
 from autograd_inspector.kernel.shell import shell_in_kernel
@@ -54,6 +54,8 @@ class Run:
                 self._shown_errors.end()
                 capture = self._session.finish(error)
             report = report_of(capture, ignore=self.options.ignore, progress=progress)
+        if not self._unmet:
+            shown_in(report, progress.place)
         for name in sorted(self._unmet):
             say(f"no model or optimizer is named {name!r}")
         return report

@@ -48,20 +48,27 @@ def finding_section(
 ) -> Markup:
     """Everything about one finding; ``anchor`` is where a link leads, ``heading`` the tag of its title."""
     parts = [element(heading, title(finding), class_="ags-title"), *_body(finding, pages or {})]
-    return element("section", *parts, **_attributes(finding, anchor))
+    return element("section", *_in_lines(parts), **_attributes(finding, anchor))
 
 
 def folded_section(finding: Finding, pages: Mapping[str, RulePage], *, anchor: str = "") -> Markup:
     """The same, opened by a click; closed, it still names the line."""
     line = [" ", element("code", _culprit_line(finding.locations[0]))] if finding.locations else []
     summary = element("summary", title(finding), *line, class_="ags-title")
-    return element("details", summary, *_body(finding, pages), **_attributes(finding, anchor))
+    return element("details", *_in_lines([summary, *_body(finding, pages)]), **_attributes(finding, anchor))
 
 
 def brief_section(finding: Finding, *, anchor: str = "") -> Markup:
     """The line, why and the fix alone."""
     parts = [element("p", title(finding), class_="ags-title"), *_answer(finding), *_fix(finding)]
-    return element("section", *parts, **_attributes(finding, anchor))
+    return element("section", *_in_lines(parts), **_attributes(finding, anchor))
+
+
+def _in_lines(parts: Iterable[Markup]) -> Iterator[Markup]:
+    """Each on a line of its own: what reads a page line by line is not made for a line of a whole finding."""
+    for part in parts:
+        yield part
+        yield LINE_END
 
 
 def _attributes(finding: Finding, anchor: str) -> dict[str, str]:

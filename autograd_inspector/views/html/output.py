@@ -14,12 +14,12 @@ from autograd_inspector.views.html.excerpts import lines_of
 from autograd_inspector.views.html.finding import anchors_of, brief_section, finding_section, folded_section, pages_of
 from autograd_inspector.views.html.raised import raised_section
 from autograd_inspector.views.html.style import sheet
-from autograd_inspector.views.markup import Markup, element, prose, together
+from autograd_inspector.views.markup import LINE_END, Markup, element, prose, together
 from autograd_inspector.views.picture.image import image_of
 from autograd_inspector.views.summaries.checkpoint import contents_of
 from autograd_inspector.views.summaries.steps import steps_of
 from autograd_inspector.views.summaries.sums import sums_of
-from autograd_inspector.views.summary import headline
+from autograd_inspector.views.summary import graph_line, headline
 
 LARGEST = 150_000
 """Characters of the whole; a notebook has many outputs."""
@@ -37,11 +37,12 @@ def output_html(report: ReportData, svg: str = "", *, linked: bool = False) -> s
     style = element("style", sheet("finding.css"), sheet("output.css"))
     heading = element("p", element("strong", "autograd inspector"), " ", element("span", headline(report)))
     parts = [heading, *_fitting(report, LARGEST // 2, linked=linked), *raised_section(report), *_in_short(report)]
-    picture = element("div", image_of(svg), class_="ags-frame") if svg else Markup()
+    picture = element("div", image_of(svg, graph_line(report)), class_="ags-frame") if svg else Markup()
     if sum(map(len, parts)) + len(picture) + len(style) > LARGEST:
         picture = Markup()
     # The style sheet comes last: a viewer that escapes it instead of dropping it still shows the answer first.
-    return element("div", *parts, picture, style, class_="agi-static") + "\n"
+    lines = [piece for part in filter(None, (*parts, picture, style)) for piece in (part, LINE_END)]
+    return element("div", LINE_END, *lines, class_="agi-static") + "\n"
 
 
 def _fitting(report: ReportData, room: int, *, linked: bool) -> Iterator[Markup]:

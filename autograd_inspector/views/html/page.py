@@ -11,6 +11,7 @@ from contextlib import suppress
 from autograd_inspector.analysis.ranks_data import ReportOfRank
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.assets import asset
+from autograd_inspector.views.colours import PAGE
 from autograd_inspector.views.encoding import encoded
 from autograd_inspector.views.html.output import output_html
 from autograd_inspector.views.markup import Markup, element, together
@@ -19,7 +20,7 @@ from autograd_inspector.views.picture.render import DrawingError, GraphvizMissin
 from autograd_inspector.views.summary import headline
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
-_BODY = "body{margin:12px}@media(prefers-color-scheme:dark){body{background:#0e1013}}"
+_BODY = f"body{{margin:12px}}@media(prefers-color-scheme:dark){{body{{background:{PAGE['desk'].dark}}}}}"
 _PAPER = "#paper{display:none}@media print{body{background:none}#root{display:none}#paper{display:block}}"
 _NO_SCRIPT = "#root{display:none}#paper{display:block}"
 

@@ -15,14 +15,16 @@ _LEFT_OUT = re.compile(
 )
 """What an image does not show: comments, tooltips, names of groups."""
 _TAG = re.compile("<[^>]*>")
+_LINE = 4_000
 _DIGITS = re.compile(r"(\.\d)\d+")
-_SIZE = re.compile(r'<svg[^>]*? width="(\d+)pt" height="(\d+)pt"')
-_PIXELS = 4 / 3
-"""CSS pixels of a point."""
 
 
-def image_of(svg: str) -> Markup:
-    """An ``<img>`` with the SVG itself as its address; its colours follow the ``color-scheme`` around it."""
+def image_of(svg: str, said: str) -> Markup:
+    """An ``<img>`` with the SVG itself as its address; its colours follow the ``color-scheme`` around it.
+
+    A code host drops such an address: what is ``said`` of the picture stands there then, not a frame of its size. A
+    browser leaves out the line breaks in an address; without them, docutils would refuse the page for its longest line.
+    """
     small = _TAG.sub(_rounded, _LEFT_OUT.sub("", svg))
     # The page is the paper.
     small = small.replace(f'<polygon fill="{PAPER}" stroke="transparent"', '<polygon fill="none"', 1)
@@ -30,16 +32,12 @@ def image_of(svg: str) -> Markup:
     rules = f"@media (prefers-color-scheme: dark){{{dark_rules('', used)}}}"
     style = f"<style>text{{font-family:Helvetica,Arial,sans-serif}}{rules}</style>"
     small = small.replace(">", f">{style}", 1)
-    found = _SIZE.search(svg)
-    size = {"width": _pixels(found[1]), "height": _pixels(found[2])} if found else {}
-    address = f"data:image/svg+xml;base64,{base64.b64encode(small.encode()).decode()}"
-    return image(src=Markup(address), alt="autograd graph", class_="ags-picture", **size)
+    data = base64.b64encode(small.encode()).decode()
+    lines = [data[at : at + _LINE] for at in range(0, len(data), _LINE)]
+    address = "\n".join(["data:image/svg+xml;base64,", *lines])
+    return image(src=Markup(address), alt=f"autograd graph: {said}", class_="ags-picture")
 
 
 def _rounded(tag: re.Match[str]) -> str:
     """Coordinates to a tenth of a point."""
     return _DIGITS.sub(r"\1", tag[0]).replace(".0 ", " ").replace(".0,", ",").replace('.0"', '"')
-
-
-def _pixels(points: str) -> str:
-    return str(round(int(points) * _PIXELS))

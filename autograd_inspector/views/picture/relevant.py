@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.views.picture.labels import ended
 
@@ -17,11 +20,18 @@ def relevant(report: ReportData) -> set[int]:
     graph, capture = report.graph, report.capture
     last = {run.site: run.index for run in capture.backwards if run.nested_in < 0}
     focus = {node for index in last.values() for node in graph.roots[index]}
-    focus |= {graph.by_op[op] for f in report.findings for op in f.ops if op in graph.by_op}
+    focus |= {node for finding in report.findings for node in _last(finding, report)}
     focus |= {node.id for node in graph.nodes if node.failed or ended(node, capture)}
     if not focus:
         return {node.id for node in graph.nodes if node.kind not in _APART}
     return _ancestors(graph, focus)
+
+
+def _last(finding: Finding, report: ReportData) -> Iterable[int]:
+    """The nodes of a finding's ops; of an op that a loop runs again on the same line, the last."""
+    graph, ops = report.graph, report.capture.ops
+    drawn = (op for op in sorted(finding.ops) if op in graph.by_op)
+    return {(ops[op].site, ops[op].name): graph.by_op[op] for op in drawn}.values()
 
 
 def _ancestors(graph: Graph, focus: set[int]) -> set[int]:

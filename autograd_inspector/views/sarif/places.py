@@ -12,10 +12,12 @@ from urllib.parse import quote
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.views.display_text import shown
-from autograd_inspector.views.sarif.texts import plain
+from autograd_inspector.views.display_text import carried, shown
+from autograd_inspector.views.sarif.texts import fix_of, plain
 
 SRCROOT = "%SRCROOT%"
+_LONGEST = 1000
+"""Characters of a snippet."""
 
 
 class Places:
@@ -52,7 +54,7 @@ class Places:
             }
             for name in files
         ]
-        return {"fixes": [{"description": {"text": plain(finding.fix)}, "artifactChanges": changes}]}
+        return {"fixes": [{"description": {"text": plain(fix_of(finding))}, "artifactChanges": changes}]}
 
     def _replacement(self, edit: Edit) -> dict[str, Any]:
         """SARIF counts columns from 1, in characters."""
@@ -62,7 +64,7 @@ class Places:
             "endLine": edit.end_lineno,
             "endColumn": self._characters(edit.filename, edit.end_lineno, edit.end_column) + 1,
         }
-        return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+        return {"deletedRegion": region, "insertedContent": {"text": carried(edit.text)}}
 
     def _characters(self, filename: str, lineno: int, column: int) -> int:
         """How many characters so many bytes of a line are; of a text that is not known, as many."""
@@ -80,12 +82,14 @@ class Places:
 
     def _artifact(self, file: Path) -> dict[str, str]:
         path = file if file.is_absolute() else self._root / file
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # A program may call its code what no file can be called.
             path = path.resolve()
-        if not path.is_relative_to(self._root):
+        if path.is_relative_to(self._root):
+            return {"uri": _quoted(path.relative_to(self._root)), "uriBaseId": SRCROOT}
+        try:
             return {"uri": path.as_uri()}
-        inside = path.relative_to(self._root)
-        return {"uri": quote(inside.as_posix(), errors="replace"), "uriBaseId": SRCROOT}
+        except ValueError:
+            return {"uri": f"file://{_quoted(path)}"}
 
     def _place(self, location: Location) -> dict[str, Any]:
         physical: dict[str, Any] = {"artifactLocation": self._artifact(self._file(location))}
@@ -109,6 +113,19 @@ class Places:
         return {"logicalLocations": logical_locations} if logical_locations else {}
 
 
+def _quoted(path: Path) -> str:
+    """As a part of a URI; a name that is no UTF-8 keeps its bytes."""
+    try:
+        return quote(path.as_posix().encode(errors="surrogateescape"))
+    except UnicodeEncodeError:
+        return quote(path.as_posix(), errors="replace")
+
+
+def _snippet(text: str) -> dict[str, str]:
+    """Code of the program; nothing in it is obeyed by a viewer, or no text."""
+    return {"text": shown(text, _LONGEST)}
+
+
 def _generated(location: Location) -> bool:
     """Code from exec() has no file: "<string>"."""
     return not location.filename or location.filename.startswith("<")
@@ -120,11 +137,11 @@ def _regions(location: Location) -> dict[str, Any]:
         return {}
     columns = _columns(location)
     line: dict[str, Any] = {"startLine": location.lineno}
-    text = {"snippet": {"text": location.source}} if location.source else {}
+    text = {"snippet": _snippet(location.source)} if location.source else {}
     if columns is None:
         return {"region": {**line, **text}}
     start, end = columns
-    region = {**line, "startColumn": start, "endColumn": end, "snippet": {"text": location.expression}}
+    region = {**line, "startColumn": start, "endColumn": end, "snippet": _snippet(location.expression)}
     return {"region": region, "contextRegion": {**line, **text}}
 
 
@@ -137,4 +154,5 @@ def _columns(location: Location) -> tuple[int, int] | None:
         return None
     # What is left of the first character of `source` is indentation, one byte each.
     start = location.column - (0 if location.source.isascii() else len(before.encode(errors="replace")) - len(before))
+    start = max(start, 0)
     return start + 1, start + 1 + len(location.expression)

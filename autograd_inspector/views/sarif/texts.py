@@ -37,14 +37,19 @@ def message_of(finding: Finding) -> dict[str, Any]:
     """What and why, where in a cell, the steps of the story, what to write instead."""
     message = shown(finding.message, 4000)
     sentence = message if message.endswith((".", "!", "?")) else f"{message}."
-    cell = next((f"{place.place}: " for place in finding.locations[:1] if place.cell is not None), "")
+    cell = next((f"{shown(place.place, 200)}: " for place in finding.locations[:1] if place.cell is not None), "")
     details = [shown(detail, 1000) for detail in finding.details]
-    fix = "\n".join(shown(line, 400) for line in finding.fix.strip().split("\n"))
+    fix = fix_of(finding)
     follows = [f"Follows from it: {shown(text, 400)}" for text in finding.consequences]
     text = [cell + sentence, *details, *([f"Fix: {fix}"] if fix else []), *follows]
     marked = [markdown(cell + sentence), *(f"- {markdown(each)}" for each in (*details, *follows))]
     marked += [f"**Fix:** {'  '.join(markdown(line) for line in fix.split(chr(10)))}"] if fix else []
     return {"text": plain("\n".join(text)), "markdown": plain("\n\n".join(marked))}
+
+
+def fix_of(finding: Finding) -> str:
+    """What to write instead, line by line."""
+    return "\n".join(shown(line, 400) for line in finding.fix.strip().split("\n"))
 
 
 def page_of(page: str) -> tuple[str, str]:

@@ -44,6 +44,8 @@ export interface Box {
   modules: number;
   /** Equal for boxes of equal structure, -1 while nobody has asked; see signature.ts. */
   signature: number;
+  /** Gradient flows through it, or inside. */
+  flows: boolean;
   /** What happened inside; see problems.ts. */
   troubles: Troubles;
 }
@@ -118,6 +120,7 @@ export function newBox(kind: BoxKind, call: number, node: GraphNode | null = nul
     depth: 0,
     modules: 0,
     signature: -1,
+    flows: false,
     troubles: NONE,
   };
 }

@@ -116,6 +116,7 @@ function problemOf(parts: Part[], nets: Placed["nets"], labels: Labels): Problem
     width: sizes.map((size) => size[0]),
     height: sizes.map((size) => size[1]),
     role: parts.map((part): Role => ("role" in part ? part.role : "item")),
+    flows: parts.map((part) => boxOf(part)?.flows === true),
     wires: nets.map(({ net, targets }) => {
       const source = number(net.from, "entry");
       return {
@@ -129,6 +130,10 @@ function problemOf(parts: Part[], nets: Placed["nets"], labels: Labels): Problem
       };
     }),
   };
+}
+
+function boxOf(part: Part): Box | undefined {
+  return "closed" in part ? part.closed : "open" in part ? part.open.box : undefined;
 }
 
 /** Number of the part at which a wire ends. */

@@ -73,13 +73,20 @@ export function firstProblem(tree: Tree): Box[] {
     const edge = cut === undefined ? undefined : tree.graph.edges[cut];
     if (edge) ids = [edge.source, edge.target];
   }
-  return outsideSetup(ids.flatMap((id) => tree.boxesOf.get(id))).slice(0, 8);
+  return foremost(ids.flatMap((id) => tree.boxesOf.get(id))).slice(0, 8);
 }
 
-/** Where parameters are used; where they are only made, if that is all. Nobody opens the initialisation without need. */
-export function outsideSetup(boxes: Box[]): Box[] {
+/**
+ * Where parameters are used; where they are only made, if that is all. Nobody opens the initialisation without need. Of
+ * what a loop does again, and of a parameter that is used again, the first.
+ */
+export function foremost(boxes: Box[]): Box[] {
   const outside = boxes.filter((box) => !inSetup(box));
-  return outside.length ? outside : boxes;
+  const met = new Set<string | number>();
+  return (outside.length ? outside : boxes).filter(({ id, node }) => {
+    const key = !node ? `box ${id}` : node.site < 0 ? node.id : `${node.site} ${node.name}`;
+    return !met.has(key) && met.add(key);
+  });
 }
 
 function inSetup(box: Box): boolean {

@@ -39,6 +39,10 @@ export function buildTree(graph: CaptureGraph): Tree {
   }
   foldCrowds(root, (leaf) => neighbours.get(leaf) ?? []);
   measure(root, 0, 0);
+  graph.edges.forEach(({ kind }, number) => {
+    for (const end of (kind === "gradient" && ends[number]) || [])
+      for (let at: Box | null = end; at && !at.flows; at = at.parent) at.flows = true;
+  });
   const tree: Tree = { graph, boxes: [], root, boxesOf: new Places(), ends, cuts: new Map() };
   number(tree, root);
   markTroubles(tree);

@@ -21,7 +21,10 @@ export class Kernel {
   readonly ask = (format: "dot" | "json" | "html"): Promise<string> =>
     new Promise((resolve, reject) => {
       const id = this.#next++;
-      const late = () => this.#settle(id)?.reject(new Error("no answer; is the kernel running?"));
+      const late = () =>
+        this.#settle(id)?.reject(
+          new Error("no answer: the kernel is busy, was restarted, or is gone"),
+        );
       this.#waiting.set(id, { resolve, reject, timer: setTimeout(late, PATIENCE) });
       this.model.send({ command: "export", id, format });
     });

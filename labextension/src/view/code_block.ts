@@ -5,6 +5,7 @@ import type { Target } from "../state/reveal";
 import type { CodeLine, Excerpt } from "../wire";
 import type { Context } from "./context";
 import { button, el, source } from "./dom";
+import { told } from "./place";
 
 export function codeBlock(context: Context, excerpt: Excerpt): HTMLElement {
   const rows: HTMLElement[] = [];
@@ -29,7 +30,7 @@ export function gutter(context: Context, place: Culprit, shown: string | number)
   const { reveal } = context;
   if (!reveal?.can(target)) return el("span", { class: "agi-goto" }, shown);
   const named = placeOf(place);
-  const go = () => context.announce(reveal.go(target) || `went to ${named}`);
+  const go = () => told(context, reveal.go(target), `went to ${named}`);
   return button(shown, go, { class: "agi-link agi-goto", "aria-label": `Go to ${named}` });
 }
 

@@ -32,8 +32,8 @@ export interface Context {
   root(): HTMLElement;
   /** Bring a tab to the front. */
   show(tab: TabName): void;
-  /** Tell a screen reader, and the line under the picture. */
-  announce(text: string): void;
+  /** Tell a screen reader; `seen`: everybody, beside the tabs, until there is something else to tell. */
+  announce(text: string, seen?: boolean): void;
   /** Grey what ran after that op. */
   greyAfter(op: number | null): void;
 }

@@ -26,6 +26,10 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+/** What has the focus, also where a host keeps widgets in shadow trees of their own. */
+export const focused = (near: Node): Element | null =>
+  (near.getRootNode() as Document | ShadowRoot).activeElement;
+
 export function fill(host: Element, ...children: Child[]): void {
   host.replaceChildren(...present(children));
 }

@@ -22,7 +22,7 @@ export interface Exports<Text extends TextFormat> {
   svg(): string;
   texts: readonly Text[];
   text(format: Text): Promise<string>;
-  announce(text: string): void;
+  announce(text: string, seen: boolean): void;
 }
 
 export function exportMenu<Text extends TextFormat>(exports: Exports<Text>): HTMLElement {
@@ -31,11 +31,13 @@ export function exportMenu<Text extends TextFormat>(exports: Exports<Text>): HTM
   const opened = menu("Export", "", ...items);
   async function take(format: Format<Text>): Promise<void> {
     opened.open = false;
+    // Who makes it may be busy, or gone.
+    exports.announce(`making ${exports.name}.${format} …`, true);
     try {
       save(await made(format, exports), `${exports.name}.${format}`);
-      exports.announce(`exported ${exports.name}.${format}`);
+      exports.announce(`exported ${exports.name}.${format}`, true);
     } catch (error) {
-      exports.announce(`no ${format.toUpperCase()}: ${(error as Error).message}`);
+      exports.announce(`no ${format.toUpperCase()}: ${(error as Error).message}`, true);
     }
   }
   return opened;

@@ -7,6 +7,7 @@ import { codeBlock } from "./code_block";
 import type { Context } from "./context";
 import { copyButton } from "./copy";
 import { button, el, prose } from "./dom";
+import { told } from "./place";
 
 export function story(context: Context, finding: FindingView): (HTMLElement | null)[] {
   const blocks = (finding.code ?? []).map((excerpt) => codeBlock(context, excerpt));
@@ -67,13 +68,14 @@ export function patchBox(finding: FindingView): HTMLElement | null {
   );
 }
 
-function applying({ edits, announce, capture }: Context, finding: FindingView): HTMLElement[] {
+function applying(context: Context, finding: FindingView): HTMLElement[] {
+  const { edits, capture } = context;
   const { rule, name, patch = "" } = finding;
   if (!edits?.can(patch)) return [];
   const unsafe = finding.applicability === "unsafe";
   const fix = { rule, name, patch, unsafe, cell: capture.data.head.cell };
   const ask = (label: string, described: string, wish: Wish, done = "") =>
-    button(label, () => announce(edits.make(fix, wish) || done), {
+    button(label, () => told(context, edits.make(fix, wish), done), {
       class: "agi-apply",
       "aria-label": described,
     });

@@ -69,7 +69,7 @@ function count(shown: number, all: number): string {
 
 function choose(context: Context, row: Row): void {
   const node = context.capture.leafOf.get(row.tensor);
-  if (node === undefined) context.announce(`${row.name} takes no part in the graph`);
+  if (node === undefined) context.announce(`${row.name} takes no part in the graph`, true);
   else context.selection.set([node], "optimizer", true);
 }
 

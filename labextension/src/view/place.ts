@@ -8,9 +8,11 @@ export function placed(context: Context, text: string, target: Target): HTMLElem
   const title = target.cell ? undefined : target.filename;
   const { reveal } = context;
   if (!reveal?.can(target)) return el("span", { class: "agi-place", title }, text);
-  const go = () => {
-    const refusal = reveal.go(target);
-    context.announce(refusal || `went to ${text}`);
-  };
+  const go = () => told(context, reveal.go(target), `went to ${text}`);
   return button(text, go, { class: "agi-link agi-place", title, "aria-label": `Go to ${text}` });
+}
+
+/** What became of a wish: a refusal is for everybody to read, what is done can be seen. */
+export function told({ announce }: Context, refusal: string, done: string): void {
+  announce(refusal || done, refusal !== "");
 }

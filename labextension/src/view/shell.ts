@@ -86,8 +86,9 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       if (origin !== "opening") context.announce(`${rule} ${name}`);
     },
     show: (tab) => tabs.show(tab),
-    announce: (text) => {
+    announce: (text, seen = false) => {
       live.textContent = text;
+      live.classList.toggle("agi-seen", seen);
     },
     greyAfter: (op) => {
       grey = op;
@@ -159,10 +160,9 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   root.append(
     header(context),
     ranks ? rankSwitch(ranks, options.chooseRank ?? null) : "",
-    el("div", { class: "agi-bar" }, tabs.list, keys.opener),
+    el("div", { class: "agi-bar" }, tabs.list, live, keys.opener),
     keys.panel,
     el("div", { class: "agi-body" }, tabs.panels, details(context)),
-    live,
   );
   host.append(root);
   listenToKeys(context, keys);

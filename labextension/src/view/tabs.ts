@@ -1,6 +1,6 @@
 /** Tabs as the ARIA pattern has them: arrows, Home and End move, one tab stop. A panel is made when first shown. */
 
-import { el } from "./dom";
+import { el, focused } from "./dom";
 import { reason } from "./refusal";
 
 export interface Tab<Name extends string> {
@@ -76,6 +76,7 @@ export class Tabs<Name extends string> {
 
   show(name: Name): void {
     const at = this.tabs.findIndex((tab) => tab.name === name);
+    const within = this.#hosts.findIndex((host) => host.contains(focused(host)));
     this.#buttons.forEach((button, n) => {
       button.setAttribute("aria-selected", String(n === at));
       button.tabIndex = n === at ? 0 : -1;
@@ -85,6 +86,8 @@ export class Tabs<Name extends string> {
       this.#made.add(at);
       this.#hosts[at]!.append(contents(this.tabs[at]!, this.#hosts[at]!));
     }
+    // The button that led here is hidden now.
+    if (within >= 0 && within !== at) this.#hosts[at]!.focus({ preventScroll: true });
     // What was hidden could not scroll to what was selected meanwhile.
     this.#hosts[at]!.firstElementChild?.dispatchEvent(new Event(SHOWN));
     this.now = name;

@@ -5,11 +5,11 @@ import { Layout } from "../../src/layout";
 import type { Box, Tree } from "../../src/layout/box";
 import { lift } from "../../src/layout/lift";
 import { Names } from "../../src/layout/names";
-import { outsideSetup } from "../../src/layout/problems";
+import { foremost } from "../../src/layout/problems";
 import { buildTree } from "../../src/layout/tree";
 import { everything, opening, toDepth } from "../../src/layout/visible";
 import { atOnce } from "../../src/layout/work";
-import type { CaptureGraph } from "../../src/model/graph";
+import type { CaptureGraph, GraphNode } from "../../src/model/graph";
 import { call, edge, generated, node, real } from "./graphs";
 
 const boxes = (graph: CaptureGraph, kind: Box["kind"]): Box[] =>
@@ -230,6 +230,33 @@ test("a parameter is looked at where it is used, and where it is made if that is
   const setup = { kind: "setup", parent: null } as Box;
   const made = { kind: "node", parent: setup } as Box;
   const used = { kind: "node", parent: null } as Box;
-  expect(outsideSetup([made, used])).toEqual([used]);
-  expect(outsideSetup([made])).toEqual([made]);
+  expect(foremost([made, used])).toEqual([used]);
+  expect(foremost([made])).toEqual([made]);
+});
+
+test("of what a loop does again on one line the first is shown, and of a parameter that is used again", () => {
+  const at = (id: number, made: GraphNode): Box =>
+    ({ id, kind: "node", parent: null, node: made }) as Box;
+  const step = (id: number, site: number, name = "detach") => at(id, node(id, { site, name }));
+  const [first, again, other] = [step(0, 7), step(1, 7), step(2, 7, "linear")];
+  const weight = node(3, { kind: "parameter", site: -1 });
+  const [here, there] = [at(4, weight), at(5, weight)];
+  expect(foremost([first, again, other, here, there])).toEqual([first, other, here]);
+});
+
+test("what no gradient flows in stands beside what the picture is about, on its right", () => {
+  const [made, filled, input, computed] = [node(0), node(1), node(2), node(3)];
+  const edges = [edge(0, 1, { kind: "data" }), edge(2, 3, { kind: "gradient" })];
+  const graph = {
+    nodes: [made, filled, input, computed],
+    edges,
+    calls: [],
+    findings: [],
+    models: [],
+  };
+  const layout = new Layout(graph);
+  const { items } = layout.scene(opening(layout.tree));
+  const left = (id: number): number => items.find(({ box }) => box?.node?.id === id)!.x;
+  expect(left(2)).toBeLessThan(left(0));
+  expect(left(3)).toBeLessThan(left(1));
 });

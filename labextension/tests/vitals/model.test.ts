@@ -113,6 +113,17 @@ test("the CSV has one value a line, and quotes what has a separator in it", () =
   ]);
 });
 
+test("a name that a spreadsheet would take for a formula is text in the CSV, and numbers stay numbers", () => {
+  const rows = [row("=cmd()", "-inf"), row("-x", -2), row("a=b", 3)];
+  const quantities = [{ key: "gradient", title: "", logarithmic: true, rows }];
+  const vitals: Vitals = { steps: [1], seen: 1, quantities, memory: [], updates: [], scale: [] };
+  expect(csvOf(vitals).split("\r\n").slice(1, -1)).toEqual([
+    "gradient,'=cmd(),1,-inf",
+    "gradient,'-x,1,-2",
+    "gradient,a=b,1,3",
+  ]);
+});
+
 test("vitals that cannot be drawn are refused in one line", () => {
   const wire = JSON.parse(payload("vitals").text);
   const broken: ((vitals: Record<string, never>) => unknown)[] = [

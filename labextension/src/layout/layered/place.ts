@@ -26,6 +26,7 @@ export function* placeCells(rows: Rows): Work<number[]> {
   for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [up, down]);
   yield;
   straighten(rows, x, up, down);
+  yield;
   return x.map(Math.round);
 }
 

@@ -23,6 +23,8 @@ export interface Problem {
   width: number[];
   height: number[];
   role: Role[];
+  /** Whether gradient flows there. */
+  flows: boolean[];
   wires: Wire[];
 }
 

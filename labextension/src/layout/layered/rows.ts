@@ -77,10 +77,26 @@ export function makeRows(problem: Problem, arcs: Arc[], elementRanks: number[]):
     { length: ranks.reduce((last, row) => Math.max(last, row), -1) + 1 },
     () => [],
   );
-  ranks.forEach((row, cell) => {
-    rows[row]!.push(cell);
-  });
+  const aside = asides(problem, arcs);
+  // A point of a trunk belongs to what the wire comes from.
+  for (const trunk of trunks) for (const cell of trunk.cells) aside[cell] = aside[trunk.source]!;
+  for (const last of [false, true])
+    ranks.forEach((row, cell) => {
+      if (aside[cell] === last) rows[row]!.push(cell);
+    });
   return { ranks, width, rows, hops, trunks, elements: problem.width.length };
+}
+
+/** Whether gradient flows nowhere in what an element is joined to: it stands to the right of what the picture is about. */
+function asides(problem: Problem, arcs: Arc[]): boolean[] {
+  const joined = problem.width.map((_, at) => at);
+  const group = (at: number): number => {
+    while (joined[at] !== at) at = joined[at] = joined[joined[at]!]!;
+    return at;
+  };
+  for (const { from, to } of arcs) joined[group(from)] = group(to);
+  const spine = new Set(joined.map((_, at) => (problem.flows[at] ? group(at) : -1)));
+  return joined.map((_, at) => spine.size > 1 && !spine.has(group(at)));
 }
 
 /** One trunk for each wire; a wire's arcs that lead back have one each. */

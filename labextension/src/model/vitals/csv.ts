@@ -10,7 +10,7 @@ export function csvOf(vitals: Vitals): string {
   for (const { key, rows } of vitals.quantities) {
     for (const row of rows) {
       row.values.forEach((value, n) => {
-        if (value !== null) add(key, row.label, vitals.steps[n]!, value);
+        if (value !== null) add(key, named(row.label), vitals.steps[n]!, value);
       });
     }
   }
@@ -24,6 +24,9 @@ export function csvOf(vitals: Vitals): string {
   });
   return `${lines.join("\r\n")}\r\n`;
 }
+
+/** What a spreadsheet would take for a formula is text. */
+const named = (name: string) => name.replace(/^[=+@\t-]/, "'$&");
 
 /** RFC 4180: quoted where a separator, a quote or a line break is in it. */
 function field(value: string | number): string {

@@ -112,7 +112,7 @@ function drawShape(brush: Brush, item: Item, look: Look): void {
     write(brush, [{ text: type, role: "small" }], 16 + TOGGLE + wide, 6.5, "", "left");
   } else {
     const group = box!.children.length > 0;
-    const still = look === "still" ? colour("quiet") : "";
+    const still = look === "still" ? colour("label") : "";
     const middle = group ? (w + TOGGLE - 4) / 2 : w / 2;
     if (group) drawKnob(brush, h / 2, false);
     write(brush, brush.labels.of(box!).lines, middle, PAD.y, still);
@@ -134,7 +134,7 @@ function drawKnob({ pen, colour }: Brush, y: number, open: boolean): void {
   pen.save();
   pen.translate(8, y);
   pen.fillStyle = colour("paper");
-  pen.strokeStyle = colour("quiet");
+  pen.strokeStyle = colour("label");
   pen.lineWidth = 1;
   pen.beginPath();
   pen.roundRect(0, -6, 12, 12, 2.5);
@@ -167,7 +167,7 @@ function write(
 
 function inkOf(role: Line["role"]): string {
   if (role === "title") return "ink";
-  return role === "small" || role === "note" ? "quiet" : `${role}-line`;
+  return role === "small" || role === "note" ? "label" : `${role}-line`;
 }
 
 /** Never smaller than can be seen: it is what one looks for from afar. */

@@ -3,7 +3,7 @@
 import { everything, toDepth } from "../../layout/visible";
 import type { CaptureGraph } from "../../model/graph";
 import type { GraphView } from "../../model/graph_view";
-import { el } from "../dom";
+import { el, focused } from "../dom";
 import { standalone } from "./export_svg";
 import { DIRECTIONS, neighbour } from "./keys";
 import { filtered, gradientPath } from "./marks";
@@ -46,7 +46,7 @@ function pictureView(
     picture.toggle(box);
     picture.setFocus(id, true);
   };
-  const engaged = (): boolean => picture.root.contains(document.activeElement);
+  const engaged = (): boolean => picture.root.contains(focused(picture.root));
   const at = (x: number, y: number) => itemAt(picture.scene, camera, x, y);
   listen(picture.stage, camera, { pick: choose, toggle, at, engaged });
   picture.stage.addEventListener("keydown", (event) => {

@@ -17,9 +17,13 @@ export function listen(view: HTMLElement, camera: Camera, hits: Hits): void {
   const down = new Map<number, Point>();
   let moved = 0;
   let dragged = false;
+  let stood = { x: 0, y: 0 };
   view.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    if (down.size === 0) moved = 0;
+    if (down.size === 0) {
+      moved = 0;
+      stood = { x: camera.x, y: camera.y };
+    }
     down.set(event.pointerId, { x: event.clientX, y: event.clientY });
   });
   view.addEventListener("pointermove", (event) => {
@@ -39,8 +43,11 @@ export function listen(view: HTMLElement, camera: Camera, hits: Hits): void {
     down.delete(event.pointerId);
   };
   view.addEventListener("pointerup", up);
-  // The browser took the finger to scroll the page.
-  view.addEventListener("pointercancel", up);
+  view.addEventListener("pointercancel", (event) => {
+    // The browser took the finger to scroll the page: it was not meant for the picture.
+    if (down.size === 1) camera.pan(stood.x - camera.x, stood.y - camera.y);
+    up(event);
+  });
   view.addEventListener("click", (event) => {
     if (dragged) return;
     const hit = hitOf(event, view, hits);

@@ -3,7 +3,7 @@
 import { atOnce, type Work } from "../../layout/work";
 
 /** Milliseconds of a slice: a step of the work that begins within may take some more. */
-const SLICE = 40;
+const SLICE = 24;
 
 /** Null where it was given up. */
 export async function inSlices<T>(work: Work<T>, signal: AbortSignal): Promise<T | null> {

@@ -2,13 +2,13 @@
 
 import { Layout } from "../../layout";
 import type { Box } from "../../layout/box";
-import { firstProblem, outsideSetup } from "../../layout/problems";
+import { firstProblem, foremost } from "../../layout/problems";
 import type { Item, Scene } from "../../layout/scene";
 import { count, type Open, openAround, opening, toDepth } from "../../layout/visible";
 import type { Work } from "../../layout/work";
 import type { CaptureGraph } from "../../model/graph";
 import { COLOURS, preferredDepth } from "../../state/preferences";
-import { el } from "../dom";
+import { el, focused } from "../dom";
 import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
 import { gatherFacts } from "./facts";
@@ -114,7 +114,7 @@ export class Picture {
     this.camera.scene = scene;
     this.#byId = byId;
     this.marking.items = byId;
-    const engaged = this.svg.root.contains(document.activeElement);
+    const engaged = this.svg.root.contains(focused(this.root));
     this.svg.clear();
     if (!this.#byId.has(this.focus))
       this.focus = this.scene.items.find((item) => item.box)?.id ?? -1;
@@ -187,7 +187,7 @@ export class Picture {
 
   chosen(): Item[] {
     const { boxes } = this.layout.tree;
-    return this.#together(outsideSetup([...this.marking.selected].map((id) => boxes[id]!)));
+    return this.#together(foremost([...this.marking.selected].map((id) => boxes[id]!)));
   }
 
   problem(): Item[] {
@@ -202,11 +202,13 @@ export class Picture {
 
   /** Moves the picture so that those boxes are seen, if that is needed. */
   bring(all: Box[]): void {
-    const boxes = outsideSetup(all);
+    const boxes = foremost(all);
     this.reveal(boxes.slice(0, FEW), () => {
       bringTogether(this.#together(boxes), this.camera, TOGETHER);
       this.paint();
-      this.setFocus(boxes[0]!.id, false);
+      // Whoever came to this panel from another goes on from here.
+      const panel = this.root.closest("[role=tabpanel]");
+      this.setFocus(boxes[0]!.id, panel !== null && panel === focused(panel));
     });
   }
 

@@ -46,7 +46,7 @@ function line(context: Context, path: string): HTMLElement | null {
 function choose(context: Context, name: string, paths: readonly string[]): void {
   const nodes = paths.flatMap((path) => membersOf(context.capture, context.graph, path));
   if (!nodes.length) {
-    context.announce(`${name} is not in the graph of this capture`);
+    context.announce(`${name} is not in the graph of this capture`, true);
     return;
   }
   context.selection.set(nodes, "vitals", true);

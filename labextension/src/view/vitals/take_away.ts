@@ -10,7 +10,7 @@ import { picture } from "./picture";
 export function takeAway(
   vitals: Vitals,
   map: HeatMap,
-  announce: (text: string) => void,
+  announce: (text: string, seen: boolean) => void,
 ): HTMLElement {
   return exportMenu({
     name: "vitals",
