@@ -5,7 +5,9 @@ import importlib
 import pytest
 import torch
 import torch._dynamo
+from torch._dynamo.convert_frame import register_bytecode_hook
 
+from autograd_inspector.own_files import is_own_file
 from tests.compiled import backend
 from tests.compiled.score import names, score
 
@@ -21,11 +23,15 @@ UNSEEN = {
 
 @pytest.fixture(autouse=True)
 def from_scratch():
-    """Each program compiles anew, with Dynamo's own settings."""
+    """Each program compiles anew, with Dynamo's own settings, and nothing of the inspector is compiled."""
+    ours = []
     torch._dynamo.reset()
+    handle = register_bytecode_hook(lambda code, _: ours.append(code) if is_own_file(code.co_filename) else None)
     with torch._dynamo.config.patch(trace_numpy=True, compiled_autograd=False):  # Programs set these.
         yield
+    handle.remove()
     torch._dynamo.reset()
+    assert ours == []
 
 
 @pytest.mark.parametrize(("name", "chosen"), CASES, ids=["-".join(case) for case in CASES])
