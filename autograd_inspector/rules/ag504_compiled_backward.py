@@ -72,7 +72,7 @@ def _differentiated_again(analysis: Analysis, run: Backward) -> Problem:
         f"{join_names(names)} {agree(names, 'is', 'are')} compiled, and this backward() needs the derivative of "
         f"{agree(names, 'its', 'their')} backward, which AOTAutograd does not compile",
         f"Run {join_names(names)} uncompiled where {agree(names, 'its', 'their')} gradient is differentiated, with "
-        f"`{_UNCOMPILED}:` around the call, or compile {agree(names, 'it', 'them')} with `backend=\"eager\"`.",
+        f'`{_UNCOMPILED}:` around the call, or compile {agree(names, "it", "them")} with `backend="eager"`.',
         analysis.places(
             *((codes[index], "compiled code runs here") for index in sorted(codes, reverse=True)[:_SHOWN]),
             (first, "the gradient is taken here with create_graph=True"),

@@ -65,7 +65,7 @@ class Compilations:
 
 
 class Net(nn.Module):
-    """Frozen and learned parts, a buffer that it writes, switches of the grad mode, a graph break, a called-twice part."""
+    """Frozen and learned parts, one called twice, a buffer that it writes, a switched grad mode, a graph break."""
 
     def __init__(self):
         super().__init__()
@@ -151,7 +151,8 @@ def backward_inside(backend):
 
     compiled = compilations.compile(step, backend)
     counters.clear()
-    with compilations.heard(), torch._functorch.config.patch(donated_buffer=False), warnings.catch_warnings(record=True) as met:
+    kept = torch._functorch.config.patch(donated_buffer=False)
+    with compilations.heard(), kept, warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         values = [compiled(torch.randn(size, 4)) for size in (3, 3, 5)]
     stats = {name: dict(counters[name]) for name in ("stats", "graph_break", "recompiles")}

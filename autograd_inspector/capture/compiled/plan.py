@@ -55,6 +55,7 @@ class Step:
     ``dropped``: the earlier steps whose results nothing needs after this one. ``line``: where the code that torch wrote
     of the graph makes the call; 0 where that is not known. ``bodies``: the attributes among the arguments that are
     graphs themselves, in their order. ``role``: what it has to do with values outside of torch, "" if nothing.
+    ``torchs``: (file, line) in torch's own code beneath the user's lines, innermost first.
     """
 
     kind: int
@@ -69,6 +70,7 @@ class Step:
     line: int = 0
     bodies: tuple[str, ...] = ()
     role: str = ""
+    torchs: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def _plan(
                 lines.get(number, 0),
                 tuple([each.target for each in node.all_input_nodes if each.target in nested]),
                 roles.get(node, ""),
+                CodePlaces.torchs(node.meta.get("stack_trace") or ""),
             )
         )
     return Plan(tuple(steps), code, attributes, traced, breaks, again, nested, StandIn.of(gm))

@@ -105,7 +105,7 @@ def numpy_calls() -> tuple[type, ...]:
 
 
 tensor_of_tensors = looked_up(
-    "torch._refs:tensor", "``torch.tensor()`` of a list of tensors within compiled code, which a graph has under that name"
+    "torch._refs:tensor", "``torch.tensor()`` of a list of tensors within compiled code: so a graph has it"
 )
 _strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
 _strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")

@@ -12,7 +12,8 @@ HEALTHY = True
 class Decoder(nn.Module):
     def __init__(self, words=11, width=6, longest=8):
         super().__init__()
-        self.embed, self.qkv, self.out = nn.Embedding(words, width), nn.Linear(width, 3 * width), nn.Linear(width, words)
+        self.embed, self.qkv = nn.Embedding(words, width), nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, words)
         self.register_buffer("keys", torch.zeros(1, longest, width), persistent=False)
         self.register_buffer("values", torch.zeros(1, longest, width), persistent=False)
 

@@ -165,9 +165,6 @@ class Interpreter:
         if step.target is data_of:
             return args[0].data  # Which a mode sees.
         target = plan.attributes[step.target]() if step.kind == MODULE else step.target
-        if target is tensor_of_tensors():
-            with DisableTorchFunction():  # Torch computes it of many ops.
-                return self._recorder.record(target, args, kwargs, "tensor")
         if target is differentiate():
             FunctionGradients(self._recording, self._recorder.guard).before([], *args, **kwargs)
         if is_function(step):
@@ -200,6 +197,9 @@ class Interpreter:
 
     def _plainly(self, plan: Plan, step: Step, target: Any, args: Any, kwargs: Any) -> Any:
         """A function's result, also of one by which a tensor goes into a transform or out of it."""
+        if target is tensor_of_tensors():
+            with DisableTorchFunction():  # Torch computes it by many ops.
+                return self._recorder.record(target, args, kwargs, "tensor")
         made = partial(self._calling(plan, step.line), target, args, kwargs)
         transform = self._borders.get(target, "") if step.kind == CALL else ""
         if not transform:
