@@ -60,8 +60,8 @@ class Calls(Protocol):
 
 
 Calling = Callable[[Callable[..., Any], Any, Any], Any]
-Opened = tuple[nn.Module, int]
-"""A module, and which of its calls."""
+Opened = tuple[nn.Module, str, int]
+"""A module, by which expression it was called, and the how manieth time by that."""
 
 
 class Interpreter:
@@ -228,31 +228,31 @@ class Interpreter:
 
     def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
-        wanted: list[Opened] = [] if self._around is None else [(self._around, 0)]
+        wanted: list[Opened] = [] if self._around is None else [(self._around, "", 0)]
         for path, nth in step.modules:
             if path not in self._known:
                 value = value_of(path, self._scope)
                 self._known[path] = value if isinstance(value, nn.Module) else None
                 self._names[id(value)] = written(path)
             module = self._known[path]
-            if module is not None and all(each is not module for each, _ in wanted):
-                wanted.append((module, nth))
+            if module is not None and all(each[0] is not module for each in wanted):
+                wanted.append((module, path, nth))
         same = 0
         while same < min(len(wanted), len(self._open)) and _is_same(wanted[same], self._open[same]):
             same += 1
         self._modules.leave(self._depth + same)
         del self._open[same:]
         stacks = self._recording.stacks
-        callers = callers_of([module for module, _ in wanted], step.frames)
-        for (module, nth), frames in zip(wanted[same:], callers[same:], strict=True):
+        callers = callers_of([each[0] for each in wanted], step.frames)
+        for (module, path, nth), frames in zip(wanted[same:], callers[same:], strict=True):
             self._modules.called_as(module, self._names.get(id(module), ""))
             with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
                 self._modules.enter(module, (), {})
-            self._open.append((module, nth))
+            self._open.append((module, path, nth))
 
 
 def _is_same(one: Opened, other: Opened) -> bool:
-    return one[0] is other[0] and one[1] == other[1]
+    return one[0] is other[0] and one[1:] == other[1:]
 
 
 def _same_place(one: CodeType | None, other: CodeType) -> bool:
