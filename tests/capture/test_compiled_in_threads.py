@@ -199,27 +199,3 @@ def test_a_capture_inside_one_that_observes_compiled_code():
     ]
     assert len(inspection.report.capture.backwards) == 1
     assert function_modes() == []
-
-
-def test_a_capture_begun_in_compiled_code():
-    """Dynamo leaves the function to Python, as it does with any context manager that it does not know."""
-    net = nn.Linear(2, 1)
-    kept = []
-
-    @torch.compile(backend="eager")
-    def step(x):
-        with autograd_inspector.inspect() as inspection:
-            loss = net(x.exp().detach()).sum()
-            loss.backward()
-        kept.append(inspection.report)
-        return loss.detach()
-
-    step(torch.ones(3, 2))
-    assert [name for name in names(kept[0].capture) if name in {"exp", "detach", "linear", "sum"}] == [
-        "exp",
-        "detach",
-        "linear",
-        "sum",
-    ]
-    assert len(kept[0].capture.backwards) == 1
-    assert function_modes() == []
