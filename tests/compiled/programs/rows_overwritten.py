@@ -1,4 +1,4 @@
-"""A compiled pooling assigns the messages of edges to nodes where it should add them."""
+"""A compiled pooling adds the messages of edges to nodes by an index with repeats, which keeps one of each."""
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ class Layer(nn.Module):
 
     def forward(self, x, source, target):
         pooled = torch.zeros_like(x)
-        pooled[target] = self.message(x[source])  # cause
+        pooled[target] += self.message(x[source])  # cause
         return torch.relu(self.update(torch.cat([x, pooled], 1)))
 
 

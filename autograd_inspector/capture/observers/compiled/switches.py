@@ -45,9 +45,9 @@ class Switching:
         step = next((step for step in following if step.frames), None)
         frames = step.frames if step is not None else ()
         stacks = self._recording.stacks
-        library, name = _by_torch(step.torchs if step is not None else (), enabled=enabled)
-        if library:
-            self._regions.enter_at(f"torch.{name}()", stacks.of_frames(frames, outer), library=library)
+        torchs, name = _by_torch(step.torchs if step is not None else (), enabled=enabled)
+        if torchs:
+            self._regions.enter_at(f"torch.{name}()", stacks.of_frames(frames, outer), library=torchs)
             return
         name, line, place = _thrown(frames, enabled=enabled)
         chain = frames[place:]
