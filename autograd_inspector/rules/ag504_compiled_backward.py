@@ -99,12 +99,12 @@ def _kept(analysis: Analysis, run: Backward) -> Problem:
         None,
     )
     keeps = "create_graph=True" if run.create_graph else "retain_graph=True"
-    once = "" if run.create_graph else "add the losses up and call backward() once, "
+    once = "Run" if run.create_graph else "Add the losses up and call backward() once, or run"
     return Problem(
         "error",
         f"{keeps} keeps the graph of {name}, which is compiled: its backward was compiled for graphs that are not kept, "
         "and reuses the memory of what forward saved",
-        f"To leave {keeps} out, {once}or run {name} uncompiled there, with `{_UNCOMPILED}:` around its call; "
+        f"{once} {name} uncompiled there, with `{_UNCOMPILED}:` around its call; "
         "`torch._functorch.config.donated_buffer = False` before it is compiled lets its graphs be kept.",
         analysis.places(
             (run, "the graph is kept here"),
