@@ -141,3 +141,19 @@ def _keeps(capture: Capture, op: Op, saved: SavedTensor) -> bool:
         for tensor, version in zip(op.inputs, versions, strict=True)
     )
     return read or any(capture.tensors[tensor].storage == saved.storage for tensor in op.outputs)
+
+
+def compiled_op_of(capture: Capture, nodes: Iterable[Node], read: Op | None) -> Op | None:
+    """The compiled call that some nodes of a graph were made in; of several the one that shares most with an op."""
+    calls = {event.at: event for event in capture.events_of(CompiledCalled)}
+    wanted = set(read.inputs) if read is not None else set()
+    best: tuple[int, Op] | None = None
+    for index in dict.fromkeys(node.op for node in nodes if node.op >= 0):
+        op = capture.ops[index]
+        event = calls.get(index) or next((each for each in calls.values() if each.at <= index < each.until), None)
+        if event is None or op.name != event.api:
+            continue
+        shared = sum(len(wanted & {*each.inputs, *each.outputs}) for each in capture.ops[index : event.until])
+        if best is None or shared > best[0]:
+            best = shared, op
+    return best[1] if best is not None else None

@@ -52,6 +52,8 @@ class TorchError(Enum):
         r"returned an (?:incorrect number of gradients(?: \(expected (\d+), got (\d+)\))?|invalid gradient)"
     )
     ONCE_DIFFERENTIABLE = r"marked with @once_differentiable"
+    COMPILED_TWICE = r"aot_?autograd does not currently support double backward"
+    SAVED_REUSED = r"compiled with non-empty donated buffers"
     NAN_IN_BACKWARD = r"returned nan values in its"
     NO_DERIVATIVE = r"derivative for '.*' is not implemented"
     GRAD_OUTPUT_SHAPE = r"mismatch in shape: grad_output"

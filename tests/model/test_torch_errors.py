@@ -72,6 +72,23 @@ class Once(Function):
         return grad * 2
 
 
+def compiled_twice():
+    x = w(2)
+    (slope,) = torch.autograd.grad(compiled()(x), x, create_graph=True)
+    slope.sum().backward()
+
+
+def compiled_once_and_kept():
+    function = compiled()
+    function(w(2)).backward()
+    function(w(2)).backward(retain_graph=True)
+
+
+def compiled():
+    torch._dynamo.reset()
+    return torch.compile(lambda x: x.exp().sin().sin().sum(), backend="aot_eager")
+
+
 def double_backward():
     a = w(2)
     (grad,) = torch.autograd.grad(Once.apply(a).sum() * a.sum(), a, create_graph=True)
@@ -152,6 +169,8 @@ RAISED = [
     (E_.DEEPCOPY_OF_NON_LEAF, lambda: copy.deepcopy(w(2) * 1)),
     (E_.WRONG_GRADIENTS, lambda: Two.apply(w(2)).sum().backward()),
     (E_.ONCE_DIFFERENTIABLE, double_backward),
+    (E_.COMPILED_TWICE, compiled_twice),
+    (E_.SAVED_REUSED, compiled_once_and_kept),
     (E_.NAN_IN_BACKWARD, nan_found),
     (E_.NO_DERIVATIVE, lambda: torch.igamma(w(2), w(2)).sum().backward()),
     (E_.GRAD_OUTPUT_SHAPE, lambda: (w(2) * 1).backward(torch.ones(3))),

@@ -32,6 +32,7 @@ RAISING = {
     "AG415",
     "AG501",
     "AG503",
+    "AG504",
 }
 """Rules whose example raises."""
 

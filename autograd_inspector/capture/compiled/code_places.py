@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from types import CodeType
 
 from autograd_inspector.capture.lines.cells import lines_of
@@ -34,6 +35,13 @@ class CodePlaces:
         """The files outside torch that a trace names."""
         found = [_LINE.fullmatch(line) for line in trace.splitlines()]
         return [each["file"] for each in found if each is not None and classify(each["file"]) != SKIP]
+
+    @staticmethod
+    def torchs(trace: str) -> tuple[tuple[str, int], ...]:
+        """(file, line) of torch's own frames beneath all others of a trace, innermost first."""
+        found = [each for each in map(_LINE.fullmatch, trace.splitlines()) if each is not None]
+        own = takewhile(lambda each: classify(each["file"]) == SKIP, reversed(found))
+        return tuple([(each["file"], int(each["line"])) for each in own])
 
     def frames(self, trace: str) -> tuple[Frame, ...]:
         """The frames outside torch of a trace as Python prints it, innermost first."""

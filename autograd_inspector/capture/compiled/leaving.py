@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograd_inspector.capture.torch_private.compiled import numpy_calls
+from autograd_inspector.capture.torch_private.compiled import numpy_calls, tensor_of_tensors
 
 LEAVES, OUTSIDE, RETURNS = "leaves", "outside", "returns"
 NUMBER = " as a number"
@@ -18,7 +18,7 @@ _NUMBERS = frozenset({"item", "tolist"})
 
 def roles_of(nodes: Iterable[Any]) -> dict[Any, str]:
     """Which nodes take a value out of torch, compute with such values, or bring one back."""
-    kinds = numpy_calls()
+    kinds, returning = numpy_calls(), (*_RETURNING, tensor_of_tensors())
     roles: dict[Any, str] = {}
     for node in nodes:
         if node.op == "call_method" and _taken_out(node, kinds):
@@ -28,7 +28,7 @@ def roles_of(nodes: Iterable[Any]) -> dict[Any, str]:
         elif node.op == "call_function" and any(each in roles for each in node.all_input_nodes):
             sources = [roles.get(each, "") for each in node.all_input_nodes]
             number = NUMBER * any(each.endswith(NUMBER) for each in sources)
-            if node.target in _RETURNING:
+            if node.target in returning:
                 roles[node] = RETURNS + number
             elif all(each.startswith((LEAVES, OUTSIDE)) for each in sources) and not _is_tensor(node):
                 roles[node] = OUTSIDE + number  # Python's own operators, on numbers.

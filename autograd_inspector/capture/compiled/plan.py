@@ -49,11 +49,13 @@ class Made:
 
 @dataclass(frozen=True)
 class Step:
-    """One node of the graph. ``frames``: the user's lines, innermost first. ``modules``: expressions, outermost first.
+    """One node of the graph. ``frames``: the user's lines, innermost first.
 
+    ``modules``: (expression for the module, which of its calls in the captured code), outermost first.
     ``dropped``: the earlier steps whose results nothing needs after this one. ``line``: where the code that torch wrote
     of the graph makes the call; 0 where that is not known. ``bodies``: the attributes among the arguments that are
     graphs themselves, in their order. ``role``: what it has to do with values outside of torch, "" if nothing.
+    ``torchs``: (file, line) in torch's own code beneath the user's lines, innermost first.
     """
 
     kind: int
@@ -61,13 +63,14 @@ class Step:
     args: Any = ()
     kwargs: Any = field(default_factory=dict)
     frames: tuple[Frame, ...] = ()
-    modules: tuple[str, ...] = ()
+    modules: tuple[tuple[str, int], ...] = ()
     source: str = ""
     made: Any = None
     dropped: tuple[int, ...] = ()
     line: int = 0
     bodies: tuple[str, ...] = ()
     role: str = ""
+    torchs: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,13 +134,14 @@ def _plan(
                 _plain(node.args, numbers),
                 _plain(node.kwargs, numbers),
                 places.frames(node.meta.get("stack_trace") or ""),
-                tuple([path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]),
+                tuple([(path, _nth(key)) for key, (path, _) in (node.meta.get("nn_module_stack") or {}).items()]),
                 _source(node) if kind == PLACEHOLDER else "",
                 _made(node.meta.get("example_value")),
                 tuple(drops.get(number, ())),
                 lines.get(number, 0),
                 tuple([each.target for each in node.all_input_nodes if each.target in nested]),
                 roles.get(node, ""),
+                CodePlaces.torchs(node.meta.get("stack_trace") or ""),
             )
         )
     return Plan(tuple(steps), code, attributes, traced, breaks, again, nested, StandIn.of(gm))
@@ -190,6 +194,12 @@ def _plain(value: Any, numbers: dict[Any, int]) -> Any:
 
 def _is_node(value: Any) -> bool:
     return type(value).__name__ == "Node" and hasattr(value, "all_input_nodes")
+
+
+def _nth(key: str) -> int:
+    """Dynamo tells the later calls of a module from its first one by a number behind its key."""
+    number = key.rpartition("@")[2]
+    return int(number) if number.isdigit() and "@" in key else 0
 
 
 def _break(reason: Any, places: CodePlaces) -> tuple[str, tuple[Frame, ...]]:

@@ -104,6 +104,9 @@ def numpy_calls() -> tuple[type, ...]:
     return tuple([each for each in (found() for found in _numpy_calls) if each is not MISSING])
 
 
+tensor_of_tensors = looked_up(
+    "torch._refs:tensor", "``torch.tensor()`` of a list of tensors within compiled code: so a graph has it"
+)
 _strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
 _strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")
 _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does not trace the observers")

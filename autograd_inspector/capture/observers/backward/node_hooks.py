@@ -22,9 +22,10 @@ class NodeHooks:
 
     def put(self, node: Any, look: Look) -> None:
         """Hook a node. What removes the hook is noted in the same call of C code, lest an interrupt have it lost."""
-        self._handles.extend(map(node.register_hook, (partial(self._called, look),)))
+        self._handles.extend(map(node.register_hook, (partial(self.called, look),)))
 
-    def _called(self, look: Look, passed_on: Any, received: Any) -> None:
+    def called(self, look: Look, passed_on: Any, received: Any) -> None:
+        """What autograd calls once the node has run."""
         if not self._over:
             self._guard.run(look, passed_on, received)
 

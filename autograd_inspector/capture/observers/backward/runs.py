@@ -107,7 +107,7 @@ class Engine:
         run.number = self._guard.run(self._begin, outputs, args, kwargs)
         recording.traits = run.traits | BACKWARD
         self.limit.put(run.limit + FOR_ENGINE)
-        if not compiles_backward():
+        if not (compiles_backward() or recording.inside_opaque):  # Dynamo would trace the recorder.
             put_on(self.recorder)
         if run.create_graph != run.place[1][0]:
             self._guard.run(self.recorder.regions.sync, run.create_graph, run.place[1][1])

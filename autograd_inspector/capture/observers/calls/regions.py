@@ -74,12 +74,16 @@ class Regions:
         if mode != self.mode:
             self._begin(mode, api, outside(sys._getframe(1)))
 
-    def enter_at(self, api: str, site: int, decorated: str = "", definition: int = -1) -> None:
-        """A switch was thrown that another line had captured than the one that runs: in compiled code."""
+    def enter_at(self, api: str, site: int, decorated: str = "", definition: int = -1, *, library: str = "") -> None:
+        """A switch was thrown that another line had captured than the one that runs: in compiled code.
+
+        ``library``: torch's own module that threw it on its own account.
+        """
         self._outer.push(self.recording.region)
         self.mode, number = _now(), len(self.recording.regions)
         at = len(self.recording.ops)
-        self.recording.regions.append(Region(number, _kind(*self.mode), api, site, decorated, definition, at=at))
+        kind = _kind(*self.mode)
+        self.recording.regions.append(Region(number, kind, api, site, decorated, definition, library, at))
         self.recording.region = number
 
     def leave(self) -> None:

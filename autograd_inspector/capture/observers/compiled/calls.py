@@ -16,6 +16,7 @@ from autograd_inspector.capture.compiled.fx_code import FxCode
 from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
@@ -115,7 +116,7 @@ class Compiled:
             return False
         # A compiled module may be called where Dynamo looks on: by code that it left to Python.
         regions = [getattr(kind, name) for kind in (CompiledCall, _Elsewhere) for name in ("begin", "done", "end")]
-        ours = (Engine.before, Engine.after, Engine.failed, Compiled._region, runs_eagerly, *regions)
+        ours = (Engine.before, Engine.after, Engine.failed, NodeHooks.called, Compiled._region, runs_eagerly, *regions)
         keep_out_of([each.__code__ for each in ours])
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
         stance = eager_stance() if self._eager else None

@@ -37,7 +37,8 @@ from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.torch_private.calls import data_of, differentiate, transform_borders
-from autograd_inspector.capture.torch_private.modes import set_grad_enabled
+from autograd_inspector.capture.torch_private.compiled import tensor_of_tensors
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, set_grad_enabled
 from autograd_inspector.interrupts import is_interrupt
 
 
@@ -59,6 +60,8 @@ class Calls(Protocol):
 
 
 Calling = Callable[[Callable[..., Any], Any, Any], Any]
+Opened = tuple[nn.Module, str, int]
+"""A module, by which expression it was called, and the how manieth time by that."""
 
 
 class Interpreter:
@@ -78,7 +81,7 @@ class Interpreter:
         self._known: dict[str, nn.Module | None] = {}
         self._names: dict[int, str] = {}
         self._callers: dict[tuple[int, int], Calling] = {}
-        self._open: list[nn.Module] = []
+        self._open: list[Opened] = []
         self._around: nn.Module | None = None
         self._outer, self._depth = -1, 0
         self._borders = transform_borders()
@@ -194,6 +197,9 @@ class Interpreter:
 
     def _plainly(self, plan: Plan, step: Step, target: Any, args: Any, kwargs: Any) -> Any:
         """A function's result, also of one by which a tensor goes into a transform or out of it."""
+        if target is tensor_of_tensors():
+            with DisableTorchFunction():  # Torch computes it by many ops.
+                return self._recorder.record(target, args, kwargs, "tensor")
         made = partial(self._calling(plan, step.line), target, args, kwargs)
         transform = self._borders.get(target, "") if step.kind == CALL else ""
         if not transform:
@@ -222,26 +228,31 @@ class Interpreter:
 
     def _enter(self, step: Step) -> None:
         """Leave the modules that the step is not in, and enter those that it is in."""
-        wanted = [] if self._around is None else [self._around]
-        for path in step.modules:
+        wanted: list[Opened] = [] if self._around is None else [(self._around, "", 0)]
+        for path, nth in step.modules:
             if path not in self._known:
                 value = value_of(path, self._scope)
                 self._known[path] = value if isinstance(value, nn.Module) else None
                 self._names[id(value)] = written(path)
             module = self._known[path]
-            if module is not None and module not in wanted:
-                wanted.append(module)
+            if module is not None and all(each[0] is not module for each in wanted):
+                wanted.append((module, path, nth))
         same = 0
-        while same < min(len(wanted), len(self._open)) and wanted[same] is self._open[same]:
+        while same < min(len(wanted), len(self._open)) and _is_same(wanted[same], self._open[same]):
             same += 1
         self._modules.leave(self._depth + same)
         del self._open[same:]
         stacks = self._recording.stacks
-        for module, frames in zip(wanted[same:], callers_of(wanted, step.frames)[same:], strict=True):
+        callers = callers_of([each[0] for each in wanted], step.frames)
+        for (module, path, nth), frames in zip(wanted[same:], callers[same:], strict=True):
             self._modules.called_as(module, self._names.get(id(module), ""))
             with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
                 self._modules.enter(module, (), {})
-            self._open.append(module)
+            self._open.append((module, path, nth))
+
+
+def _is_same(one: Opened, other: Opened) -> bool:
+    return one[0] is other[0] and one[1:] == other[1:]
 
 
 def _same_place(one: CodeType | None, other: CodeType) -> bool:

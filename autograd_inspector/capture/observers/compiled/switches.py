@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType
 
 import torch
 
@@ -10,10 +13,14 @@ from autograd_inspector.capture.compiled.code_places import Frame
 from autograd_inspector.capture.compiled.plan import Step
 from autograd_inspector.capture.lines.sources import line_at, source_at
 from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.compiled.bridges import RESUMED
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, set_grad_enabled
 from autograd_inspector.source.blocks import Blocks
+from autograd_inspector.source.called_alone import CalledAlone
+from autograd_inspector.source.index import Function, Source
 
+AS_FUNCTION = "set_grad_enabled"
 _CALLS = {False: ("no_grad", "set_grad_enabled", "inference_mode"), True: ("enable_grad", "set_grad_enabled")}
 
 
@@ -35,9 +42,14 @@ class Switching:
             self._regions.leave()
             return
         self._before.append(earlier)
-        frames = next((step.frames for step in following if step.frames), ())
-        name, line, place = _thrown(frames, enabled=enabled)
+        step = next((step for step in following if step.frames), None)
+        frames = step.frames if step is not None else ()
         stacks = self._recording.stacks
+        torchs, name = _by_torch(step.torchs if step is not None else (), enabled=enabled)
+        if torchs:
+            self._regions.enter_at(f"torch.{name}()", stacks.of_frames(frames, outer), library=torchs)
+            return
+        name, line, place = _thrown(frames, enabled=enabled)
         chain = frames[place:]
         if line:
             code, _, library = chain[0]
@@ -50,6 +62,27 @@ class Switching:
             self._regions.enter_at(f"torch.{name}()", stacks.of_frames(frames, outer))
 
 
+def _by_torch(places: Sequence[tuple[str, int]], *, enabled: bool) -> tuple[str, str]:
+    """(torch's own module that threw a switch, what it called), from the lines of its code; ("", "") where none did."""
+    home = Path(torch.__file__).parent.parent
+    for filename, line in places:
+        source = source_at(filename)
+        if source is None or not Path(filename).is_relative_to(home):
+            continue
+        name = next((name for name in _CALLS[enabled] if source.index(Blocks).around(line, name)), "")
+        if name or _decorators(source, line) & set(_CALLS[enabled]):
+            inside = Path(filename).relative_to(home).with_suffix("")
+            return ".".join(inside.parts), name or _CALLS[enabled][0]
+    return "", ""
+
+
+def _decorators(source: Source, line: int) -> set[str]:
+    """What is written above the function around a line: ``no_grad`` of ``@torch.no_grad()``."""
+    written = getattr(source.scope_at(line), "decorator_list", [])
+    called = [each.func if isinstance(each, ast.Call) else each for each in written]
+    return {getattr(each, "attr", getattr(each, "id", "")) for each in called}
+
+
 def _thrown(frames: Sequence[Frame], *, enabled: bool) -> tuple[str, int, int]:
     """(what was called, the line of its block, in which frame); no line: a decorator of that frame's function."""
     for place, (code, at, library) in enumerate(frames):
@@ -58,9 +91,19 @@ def _thrown(frames: Sequence[Frame], *, enabled: bool) -> tuple[str, int, int]:
             continue
         blocks, line = source.index(Blocks), line_at(code, at)
         found = max((blocks.around(line, name), name) for name in _CALLS[enabled])
-        if found[0] >= code.co_firstlineno:
+        first = _first_line(source, code, line)
+        if found[0] >= first:
             return found[1], found[0], place
+        called = source.index(CalledAlone).before(line, AS_FUNCTION, first)
+        if called:
+            return AS_FUNCTION, called, place
         definition = source.definition_at(code.co_firstlineno)
         if definition is not None and definition.decorator_list:
             return _CALLS[enabled][0], 0, place
     return _CALLS[enabled][0], 0, len(frames)
+
+
+def _first_line(source: Source, code: CodeType, line: int) -> int:
+    """Of the function that a line is in; code that goes on after a graph break begins there."""
+    scope = source.scope_at(line)
+    return scope.lineno if code.co_name.startswith(RESUMED) and isinstance(scope, Function) else code.co_firstlineno

@@ -34,6 +34,8 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /cowardly refusing to serialize non-leaf tensor/is,
   /returned an (?:incorrect number of gradients(?: \(expected (\d+), got (\d+)\))?|invalid gradient)/is,
   /marked with @once_differentiable/is,
+  /aot_?autograd does not currently support double backward/is,
+  /compiled with non-empty donated buffers/is,
   /returned nan values in its/is,
   /derivative for '.*' is not implemented/is,
   /mismatch in shape: grad_output/is,
