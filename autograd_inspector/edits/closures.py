@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.program import Program, end_of, start_of
-from autograd_inspector.edits.statements import beside
+from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
 from autograd_inspector.source.fragments import is_path
@@ -78,10 +78,20 @@ def bound_now(program: Program, remedy: BindNow) -> list[Edit]:
     """``lambda grad, s=s: grad * s``: a default is computed when the function is made."""
     statement = program.statement(remedy.at)
     functions = [] if statement is None else [node for node in ast.walk(statement) if isinstance(node, ast.Lambda)]
-    functions = [node for node in functions if set(remedy.names) <= _read(node)]
+    names = remedy.names or (_loop_variables(program, statement) if statement is not None else ())
+    functions = [node for node in functions if set(remedy.names) <= _read(node) and not _read(node).isdisjoint(names)]
     if len(functions) == 1:
-        return _with_defaults(program, functions[0], remedy.names)
+        own = {argument.arg for argument in functions[0].args.args}
+        return _with_defaults(
+            program, functions[0], tuple(n for n in names if n in _read(functions[0]) and n not in own)
+        )
     return []
+
+
+def _loop_variables(program: Program, statement: ast.stmt) -> tuple[str, ...]:
+    """What the loops around a statement give their values."""
+    loops = [node for node in outwards(program, statement) if isinstance(node, (ast.For, ast.AsyncFor))]
+    return tuple(node.id for loop in loops for node in ast.walk(loop.target) if isinstance(node, ast.Name))
 
 
 def _with_defaults(program: Program, function: ast.Lambda, names: tuple[str, ...]) -> list[Edit]:

@@ -8,6 +8,16 @@ from typing import Any
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
 from autograd_inspector.edits.closures import backward_from, bound_now, chained, returned_also
+from autograd_inspector.edits.constructs import (
+    added_in_place,
+    as_list,
+    as_property,
+    entered_here,
+    reentered,
+    truly_divided,
+    written_back,
+)
+from autograd_inspector.edits.exchanged import also_given, converted, into_parameter, parts_swapped, shared
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -63,6 +73,20 @@ from autograd_inspector.model.remedy import (
     Wrap,
     WriteInto,
 )
+from autograd_inspector.model.rewrites import (
+    AddInPlace,
+    AlsoGiven,
+    AsList,
+    AsProperty,
+    Convert,
+    EnterHere,
+    IntoParameter,
+    Reenter,
+    Share,
+    SwapParts,
+    TrueDivision,
+    WriteBack,
+)
 from autograd_inspector.source.parsed import parsed
 
 Writer = Callable[[Program, Any], list[Edit]]
@@ -101,6 +125,18 @@ _WRITERS: Mapping[type, Writer] = {
     ChainRule: chained,
     ReturnAlso: returned_also,
     AddUp: added_up,
+    AddInPlace: added_in_place,
+    AlsoGiven: also_given,
+    AsList: as_list,
+    AsProperty: as_property,
+    Convert: converted,
+    EnterHere: entered_here,
+    IntoParameter: into_parameter,
+    Reenter: reentered,
+    Share: shared,
+    SwapParts: parts_swapped,
+    TrueDivision: truly_divided,
+    WriteBack: written_back,
 }
 
 Programs = Callable[[Location], Program | None]

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
-
 from autograd_inspector.model.location import Location
-
-
-class Remedy(Struct, frozen=True, tag=True):
-    """One thing to do."""
+from autograd_inspector.model.remedy_base import Remedy
+from autograd_inspector.model.rewrites import (
+    AddInPlace,
+    AlsoGiven,
+    AsList,
+    AsProperty,
+    Convert,
+    EnterHere,
+    IntoParameter,
+    Reenter,
+    Share,
+    SwapParts,
+    TrueDivision,
+    WriteBack,
+)
 
 
 class TakeOff(Remedy, frozen=True):
@@ -212,7 +221,7 @@ class WriteInto(Remedy, frozen=True):
 
 
 class BindNow(Remedy, frozen=True):
-    """Let the function that is made at a place keep the values that some variables have there."""
+    """Let the function made at a place keep the values that some variables have there; (): those of its loop."""
 
     at: Location
     names: tuple[str, ...]
@@ -333,7 +342,19 @@ Remedies = tuple[
     | OtherModule
     | LeaveThere
     | EachItsOwn
-    | ReturnNew,
+    | ReturnNew
+    | AddInPlace
+    | AlsoGiven
+    | AsList
+    | AsProperty
+    | Convert
+    | EnterHere
+    | IntoParameter
+    | Reenter
+    | Share
+    | SwapParts
+    | TrueDivision
+    | WriteBack,
     ...,
 ]
 """All of them together are one way to cure a problem."""

@@ -66,8 +66,12 @@ def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies
         yield (Operand(place, "last", "{}.detach()"),)
 
 
+_DIFFERENTIATE = ("grad", "jacobian", "hessian", "vjp", "jvp", "vhp", "hvp")
+"""What torch.autograd and torch.autograd.functional differentiate with."""
+
+
 def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     """A gradient that is differentiated again with its graph."""
     place = analysis.capture.place(cut.ops[0].site)
     if place is not None:
-        yield (SetArgument(place, "grad", "create_graph", "True"),)
+        yield from ((SetArgument(place, function, "create_graph", "True"),) for function in _DIFFERENTIATE)

@@ -8,15 +8,27 @@ from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
+from autograd_inspector.model.rewrites import AsProperty
 
 
 def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[Remedies]:
-    """What was kept is made in each round, where it is read."""
+    """What was kept is made in each round, where it is read; of an attribute, whenever it is read."""
     pair = meeting(analysis, made.site, reader.site) if made is not None else None
-    if pair is not None and made is not None and pair[0] == analysis.capture.place(made.site):
+    if made is None:
+        return
+    if pair is not None and not _trains(analysis, pair[0]):
         yield (Again(*pair),)
+    yield from ((AsProperty(place),) for place in analysis.user_frames(made.site, "") if not _trains(analysis, place))
+
+
+def _trains(analysis: Analysis, place: Location) -> bool:
+    """Whether a backward or a step ran within the statement at a place: it is no computation of a value."""
+    capture = analysis.capture
+    sites = {*(run.site for run in capture.backwards), *(step.site for step in capture.steps)}
+    return any(frame.line == place.line for site in sites for frame in capture.site(site))
 
 
 def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by: Backward) -> Iterator[Remedies]:

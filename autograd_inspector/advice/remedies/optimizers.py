@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.optimizer_snippets import group_added, model_of, remade, state_moved, stepper
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.modules.parameter_origins import birthplace
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.remedy import Again, Insert, Move, Operand, Remedies, SetArgument
+from autograd_inspector.model.rewrites import IntoParameter
 
 
 def made_afterwards(
@@ -36,6 +39,18 @@ def made_afterwards(
         ]
         made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
         yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
+
+
+def written_into(
+    analysis: Analysis, optimizer: OptimizerRecord, held: Iterable[int], replacements: tuple[int, ...]
+) -> Iterator[Remedies]:
+    """What took the place of parameters of the same shapes is copied into those that the optimizer holds."""
+    tensors = analysis.capture.tensors
+    if Counter(tensors[t].shape for t in held) != Counter(tensors[t].shape for t in replacements):
+        return
+    made = [next(iter(birthplace(analysis, t, optimizer, "")), None) for t in replacements]
+    if made and None not in made:
+        yield tuple(IntoParameter(place) for place in dict.fromkeys(made) if place is not None)
 
 
 def added_to(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.targets import TrainedTarget, trained_targets
 from autograd_inspector.model.finding import Problem
@@ -35,4 +36,5 @@ def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
         ),
         tuple(names),
         ops=(found.op.index,),
+        cures=tuple(detached(analysis, found.op, found.op.inputs[1])),
     )
