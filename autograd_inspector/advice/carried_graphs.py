@@ -18,6 +18,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import AlsoDetach
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
@@ -103,6 +104,8 @@ def carry_cures(
             return  # What learns through it alone would learn nothing.
     if unstepped and freed_by.api == run.api == "backward":
         yield from retained(analysis, freed_by)
+    for beside in siblings_cut_off(analysis, reader, made):
+        yield from ((AlsoDetach(place),) for place in analysis.user_frames(beside.site, "")[:1])
     held = kept_by(analysis, tensor)
     if held is not None and held.site >= 0 and not _read_when_new(analysis, reader, tensor, made):
         yield from stored_without_graph(analysis, held.site)

@@ -8,6 +8,7 @@ from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
+from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -63,6 +64,23 @@ def returned_also(program: Program, remedy: ReturnAlso) -> list[Edit]:
         comma = "" if isinstance(value, ast.Tuple) and text.rstrip(")").rstrip().endswith(",") else ","
         edits.append(program.edit(place, place, f"{comma} {', '.join(['None'] * remedy.missing)}"))
     return edits
+
+
+def returned_swapped(program: Program, remedy: SwapReturned) -> list[Edit]:
+    """``return grad_x, grad_bias`` for ``return grad_bias, grad_x``."""
+    around = program.source.scopes_around(remedy.at.lineno)
+    function = next((s for s in around if isinstance(s, ast.FunctionDef) and s.name == "backward"), None)
+    found = [] if function is None else [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+    if len(found) != 1 or not isinstance(found[0], ast.Tuple):
+        return []
+    parts = found[0].elts
+    if max(remedy.one, remedy.other) >= len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+        return []
+    one, other = parts[remedy.one], parts[remedy.other]
+    return [
+        program.edit(start_of(one), end_of(one), program.written(other)),
+        program.edit(start_of(other), end_of(other), program.written(one)),
+    ]
 
 
 _ONE_GRADIENT = 2

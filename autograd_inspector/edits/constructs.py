@@ -14,6 +14,7 @@ from autograd_inspector.model.rewrites import (
     AddInPlace,
     AsList,
     AsProperty,
+    BesideCall,
     EnterHere,
     Reenter,
     TrueDivision,
@@ -178,5 +179,40 @@ def added_in_place(program: Program, remedy: AddInPlace) -> list[Edit]:
     if not loops:
         return []
     place = end_of(statement.targets[0])
+    adding = program.edit(place, start_of(value), " += ")
+    block = program.block(loops[-1])
+    if any(name in _bound_by(each) for each in block[: block.index(loops[-1])]):
+        return [adding]
     begins = beside(program, loops[-1], f"{name} = 0.0", "before")
-    return [program.edit(place, start_of(value), " += "), *begins] if begins else []
+    return [adding, *begins] if begins else []
+
+
+def _bound_by(statement: ast.stmt) -> set[str]:
+    """What an assignment gives a value."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def put_beside(program: Program, remedy: BesideCall) -> list[Edit]:
+    """``scaler.update()`` behind ``scaler.step(optimizer)``."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner))) if is_path(owner):
+            pass
+        case _:
+            return []
+    scope = program.source.scope_at(statement.lineno)
+    calls = [
+        node
+        for node in program.source.nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == remedy.method
+        and written(node.func.value) == written(owner)
+        and program.source.scope_at(node.lineno) is scope
+    ]
+    beside_it = program.statement_of(calls[0]) if len(calls) == 1 else None
+    if beside_it is None or not all_known(program, beside_it, program.written(statement)):
+        return []
+    put = beside(program, beside_it, program.written(statement), "behind")
+    return [left_out(program, statement), *put] if put else []

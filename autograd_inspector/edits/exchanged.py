@@ -8,8 +8,17 @@ from autograd_inspector.edits.expressions import called
 from autograd_inspector.edits.program import Program, end_of, first_place, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.rewrites import AlsoGiven, Convert, IntoParameter, Share, SwapParts
+from autograd_inspector.model.rewrites import (
+    AlsoDetach,
+    AlsoGiven,
+    Convert,
+    DetachAssigned,
+    IntoParameter,
+    Share,
+    SwapParts,
+)
 from autograd_inspector.source.fragments import is_path
+from autograd_inspector.source.writing import written
 
 _PAIR = 2
 
@@ -110,4 +119,32 @@ def parts_swapped(program: Program, remedy: SwapParts) -> list[Edit]:
     return [
         program.edit(start_of(one), end_of(one), second),
         program.edit(start_of(other), end_of(other), first),
+    ]
+
+
+def also_detached(program: Program, remedy: AlsoDetach) -> list[Edit]:
+    """``h.detach(), c.detach()`` for ``h.detach(), c``."""
+    node = program.expression(remedy.at)
+    around = program.source.parents.get(node) if node is not None else None
+    if not isinstance(around, (ast.Tuple, ast.List)):
+        return []
+    others = [part for part in around.elts if part is not node and is_path(part)]
+    return [program.edit(end_of(part), end_of(part), ".detach()") for part in others]
+
+
+def assigned_detached(program: Program, remedy: DetachAssigned) -> list[Edit]:
+    """``ctx.out, ctx.n = out.detach(), n`` for ``ctx.out, ctx.n = out, n``."""
+    statement = program.statement(remedy.at)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return []
+    target, value = statement.targets[0], statement.value
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = list(zip(target.elts, value.elts, strict=True))
+    found = [part for to, part in pairs if written(to) == remedy.target]
+    return [
+        program.edit(end_of(part), end_of(part), ".detach()")
+        if isinstance(part, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        else program.edit(start_of(part), end_of(part), f"({program.written(part)}).detach()")
+        for part in found
     ]

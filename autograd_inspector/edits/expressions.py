@@ -29,9 +29,11 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     inner = outer
     while (further := _value_of(inner)) is not None:
         inner = further
-    if inner is outer:
-        return []
+    if inner is outer or any(_value_of(node) is not None for node in ast.walk(inner) if isinstance(node, ast.expr)):
+        return []  # What is left of it has no history either.
     outer = _with_rewrapping(program, outer)
+    if _is_collected(program, outer):
+        return []
     text = program.within(start_of(inner), end_of(inner))
     statement = program.statement_of(outer)
     match statement:
@@ -52,6 +54,16 @@ def _with_rewrapping(program: Program, node: ast.expr) -> ast.expr:
     while isinstance(parent, ast.Call) and parent.args[:1] == [node] and called(parent) in _TENSORS:
         node, parent = parent, program.source.parents.get(parent)
     return node
+
+
+def _is_collected(program: Program, node: ast.expr) -> bool:
+    """Whether a call copies a list of such values, or of what is computed of them, into a tensor."""
+    outer = program.source.parents.get(node)
+    while outer is not None and not isinstance(outer, (ast.stmt, ast.Lambda)):
+        if isinstance(outer, ast.Call) and called(outer) in _TENSORS:
+            return True
+        outer = program.source.parents.get(outer)
+    return False
 
 
 def _value_of(node: ast.expr) -> ast.expr | None:
@@ -150,7 +162,7 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
     if statement is None:
         return []
     if not remedy.old:
-        value = _computed(statement)
+        value = _computed(_lambda_at(statement, remedy.at) or statement)
         return [] if value is None else [_filled(program, value, remedy.new)]
     wanted = expression(remedy.old)
     if wanted is None:
@@ -165,6 +177,17 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
         and ast.dump(node) == shape
         and not _is_identified(program, node)
     ]
+
+
+def _lambda_at(statement: ast.stmt, at: Location) -> ast.stmt | None:
+    """What the innermost lambda of a statement around a place computes, as a statement of its own."""
+    place = at.lineno, at.column
+    inside = [
+        node.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Lambda) and start_of(node.body) <= place < end_of(node.body)
+    ]
+    return ast.Expr(inside[-1]) if inside else None
 
 
 def _is_identified(program: Program, node: ast.expr) -> bool:
@@ -192,6 +215,9 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
 def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     """Something else in place of one operand."""
     node = program.expression(remedy.at)
+    if node is None and remedy.which == "argument":
+        whole = program.statement(remedy.at)
+        node = _computed(whole) if isinstance(whole, (ast.Assign, ast.AnnAssign)) else None
     statement = program.statement_of(node) if node is not None else None
     if node is None or statement is None or not all_known(program, statement, remedy.new.replace("{}", "None")):
         return []

@@ -7,17 +7,26 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.closures import backward_from, bound_now, chained, returned_also
+from autograd_inspector.edits.closures import backward_from, bound_now, chained, returned_also, returned_swapped
 from autograd_inspector.edits.constructs import (
     added_in_place,
     as_list,
     as_property,
     entered_here,
+    put_beside,
     reentered,
     truly_divided,
     written_back,
 )
-from autograd_inspector.edits.exchanged import also_given, converted, into_parameter, parts_swapped, shared
+from autograd_inspector.edits.exchanged import (
+    also_detached,
+    also_given,
+    assigned_detached,
+    converted,
+    into_parameter,
+    parts_swapped,
+    shared,
+)
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -75,15 +84,19 @@ from autograd_inspector.model.remedy import (
 )
 from autograd_inspector.model.rewrites import (
     AddInPlace,
+    AlsoDetach,
     AlsoGiven,
     AsList,
     AsProperty,
+    BesideCall,
     Convert,
+    DetachAssigned,
     EnterHere,
     IntoParameter,
     Reenter,
     Share,
     SwapParts,
+    SwapReturned,
     TrueDivision,
     WriteBack,
 )
@@ -126,6 +139,10 @@ _WRITERS: Mapping[type, Writer] = {
     ReturnAlso: returned_also,
     AddUp: added_up,
     AddInPlace: added_in_place,
+    DetachAssigned: assigned_detached,
+    SwapReturned: returned_swapped,
+    AlsoDetach: also_detached,
+    BesideCall: put_beside,
     AlsoGiven: also_given,
     AsList: as_list,
     AsProperty: as_property,

@@ -12,15 +12,19 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy_base import Remedy
 from autograd_inspector.model.rewrites import (
     AddInPlace,
+    AlsoDetach,
     AlsoGiven,
     AsList,
     AsProperty,
+    BesideCall,
     Convert,
+    DetachAssigned,
     EnterHere,
     IntoParameter,
     Reenter,
     Share,
     SwapParts,
+    SwapReturned,
     TrueDivision,
     WriteBack,
 )
@@ -240,10 +244,14 @@ class BackwardFrom(Remedy, frozen=True):
 
 
 class Unwrap(Remedy, frozen=True):
-    """Use what a function is given at a place in place of its result: ``x`` of ``torch.softmax(x, 1)``."""
+    """Use what a function is given at a place in place of its result: ``x`` of ``torch.softmax(x, 1)``.
+
+    ``module``: it is an attribute that holds a module, and no method of what it is read from.
+    """
 
     at: Location
     function: str
+    module: bool = False
 
 
 class OtherModule(Remedy, frozen=True):
@@ -344,6 +352,10 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | DetachAssigned
+    | SwapReturned
+    | AlsoDetach
+    | BesideCall
     | AlsoGiven
     | AsList
     | AsProperty

@@ -93,3 +93,31 @@ class AddInPlace(Remedy, frozen=True):
 
     at: Location
     to: Location
+
+
+class BesideCall(Remedy, frozen=True):
+    """Run the statement at a place right behind the one call of that method, of the same owner, in its function."""
+
+    at: Location
+    method: str
+
+
+class AlsoDetach(Remedy, frozen=True):
+    """Cut off, too, the other values of the tuple that the expression at a place is a part of."""
+
+    at: Location
+
+
+class SwapReturned(Remedy, frozen=True):
+    """Let the backward around a place return two of its gradients in each other's place."""
+
+    at: Location
+    one: int
+    other: int
+
+
+class DetachAssigned(Remedy, frozen=True):
+    """Cut off what the statement at a place assigns to one of its targets, ``a, b = x.detach(), y``."""
+
+    at: Location
+    target: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.protocol import moved_beside
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.operand_origins import Origins
@@ -13,7 +12,8 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ScalerRefused
-from autograd_inspector.model.remedy import Insert, Remedies
+from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.rewrites import BesideCall
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.wording import summarize_names
@@ -117,14 +117,8 @@ def _nothing_checked(analysis: Analysis) -> Iterator[Problem]:
             *analysis.places(*((run, "backward called here") for run in runs)),
         ),
         (f"{scaler}.update()",),
-        cures=tuple(_beside_step(analysis, site)),
+        cures=tuple((BesideCall(place, "step"),) for place in analysis.user_frames(site, "")[:1]),
     )
-
-
-def _beside_step(analysis: Analysis, site: int) -> Iterator[Remedies]:
-    """update() right behind the step, where that is taken."""
-    steps = [step.site for step in analysis.capture.steps[-1:]]
-    yield from (cure for step in steps for cure in moved_beside(analysis, [site], step))
 
 
 def _last_update(analysis: Analysis) -> int:
