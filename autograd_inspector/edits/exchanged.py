@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.expressions import called
+from autograd_inspector.edits.out_of_place import is_own
 from autograd_inspector.edits.program import Program, end_of, first_place, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
@@ -12,6 +13,7 @@ from autograd_inspector.model.rewrites import (
     AlsoDetach,
     AlsoGiven,
     Convert,
+    DeepCopy,
     DetachAssigned,
     IntoParameter,
     Share,
@@ -69,7 +71,7 @@ def shared(program: Program, remedy: Share) -> list[Edit]:
         case _:
             return []
     other = value.value if isinstance(value, ast.Attribute) and value.attr == "data" else value
-    if not is_path(one) or not is_path(other) or not isinstance(other, ast.Attribute):
+    if not is_own(one) or not is_own(other) or not isinstance(other, ast.Attribute):
         return []
     return [
         program.edit(start_of(target), end_of(target), program.written(one)),
@@ -148,3 +150,18 @@ def assigned_detached(program: Program, remedy: DetachAssigned) -> list[Edit]:
         else program.edit(start_of(part), end_of(part), f"({program.written(part)}).detach()")
         for part in found
     ]
+
+
+def deeply_copied(program: Program, remedy: DeepCopy) -> list[Edit]:
+    """``copy.deepcopy(model)`` for ``copy.copy(model)``."""
+    around: ast.AST = program.source.scope_at(remedy.at.lineno)
+    while not isinstance(around, ast.ClassDef) and around in program.source.parents:
+        around = program.source.parents[around]
+    for whole in (around, program.source.tree):
+        calls = [node for node in ast.walk(whole) if isinstance(node, ast.Call) and written(node.func) == "copy.copy"]
+        if len(calls) == 1:
+            line, column = end_of(calls[0].func)
+            return [program.edit((line, column - len("copy")), (line, column), "deepcopy")]
+        if calls:
+            return []
+    return []

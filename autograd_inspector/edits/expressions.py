@@ -85,7 +85,7 @@ def _stands_alone(program: Program, node: ast.expr) -> bool:
 
 def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
     """The keyword argument with its new value, put in where the call has none of that name."""
-    call = program.expression(remedy.at)
+    call = program.expression(remedy.at) or _only_call(program, remedy)
     if not isinstance(call, ast.Call) or called(call) != remedy.function:
         return []
     statement = program.statement_of(call)
@@ -98,6 +98,14 @@ def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
     if statement is None or not all_known(program, statement, value):
         return []
     return with_argument(program, call, remedy.name, value)
+
+
+def _only_call(program: Program, remedy: SetArgument) -> ast.expr | None:
+    """The one call of the function in the statement of a place without columns."""
+    statement = program.statement(remedy.at) if remedy.at.column < 0 else None
+    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)] if statement is not None else []
+    calls = [node for node in calls if called(node) == remedy.function]
+    return calls[0] if len(calls) == 1 else None
 
 
 def called(call: ast.Call) -> str:
@@ -162,7 +170,7 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
     if statement is None:
         return []
     if not remedy.old:
-        value = _computed(_lambda_at(statement, remedy.at) or statement)
+        value = _computed(statement)
         return [] if value is None else [_filled(program, value, remedy.new)]
     wanted = expression(remedy.old)
     if wanted is None:
@@ -179,17 +187,6 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
     ]
 
 
-def _lambda_at(statement: ast.stmt, at: Location) -> ast.stmt | None:
-    """What the innermost lambda of a statement around a place computes, as a statement of its own."""
-    place = at.lineno, at.column
-    inside = [
-        node.body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Lambda) and start_of(node.body) <= place < end_of(node.body)
-    ]
-    return ast.Expr(inside[-1]) if inside else None
-
-
 def _is_identified(program: Program, node: ast.expr) -> bool:
     """Whether it is only asked which object something is: ``h is None``."""
     parent = program.source.parents.get(node)
@@ -203,6 +200,8 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
             return None
         case ast.Expr(value=ast.Call(args=[*_, ast.Starred()])):
             return None
+        case ast.Expr(value=ast.Call(args=[*_, ast.Lambda(body=body)])):
+            return _computed(ast.Expr(body))  # A hook that keeps something when it is called.
         case ast.Expr(value=ast.Call(args=[*_, value])):
             return value
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
@@ -215,7 +214,7 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
 def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     """Something else in place of one operand."""
     node = program.expression(remedy.at)
-    if node is None and remedy.which == "argument":
+    if not isinstance(node, ast.Call) and remedy.which == "argument":
         whole = program.statement(remedy.at)
         node = _computed(whole) if isinstance(whole, (ast.Assign, ast.AnnAssign)) else None
     statement = program.statement_of(node) if node is not None else None

@@ -6,7 +6,7 @@ import ast
 import textwrap
 
 from autograd_inspector.edits.out_of_place import OPERATORS
-from autograd_inspector.edits.program import Program, end_of, first_place
+from autograd_inspector.edits.program import Program, end_of, first_place, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import AddUp, KeepOwnPart, WriteInto
@@ -48,7 +48,25 @@ def _in_place(program: Program, statement: ast.stmt) -> tuple[ast.expr | None, s
             whole = program.written(statement)
             place = len(program.written(method))
             return owner, f"{whole[:place]}_{whole[place:]}"
+        case ast.Expr(value=ast.Call() as chain):
+            methods, owner = _chain(chain)
+            if len(methods) > 1 and is_path(owner) and not any(m.attr.endswith("_") for m in methods):
+                text, begin = program.written(statement), start_of(statement)
+                for method in methods:
+                    line, column = end_of(method)
+                    place = len(program.within(begin, (line, column)))
+                    text = f"{text[:place]}_{text[place:]}"
+                return owner, text
     return None, ""
+
+
+def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
+    """(the methods that are called one on the result of the other, the last first; what the first is called on)."""
+    methods: list[ast.Attribute] = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        methods.append(node.func)
+        node = node.func.value
+    return methods, node
 
 
 def added_up(program: Program, remedy: AddUp) -> list[Edit]:

@@ -23,6 +23,7 @@ from autograd_inspector.edits.exchanged import (
     also_given,
     assigned_detached,
     converted,
+    deeply_copied,
     into_parameter,
     parts_swapped,
     shared,
@@ -35,7 +36,7 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
-from autograd_inspector.edits.freezing import frozen
+from autograd_inspector.edits.freezing import frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.patching import compiles, overlap, patched
@@ -90,6 +91,7 @@ from autograd_inspector.model.rewrites import (
     AsProperty,
     BesideCall,
     Convert,
+    DeepCopy,
     DetachAssigned,
     EnterHere,
     IntoParameter,
@@ -98,6 +100,7 @@ from autograd_inspector.model.rewrites import (
     SwapParts,
     SwapReturned,
     TrueDivision,
+    Unfreeze,
     WriteBack,
 )
 from autograd_inspector.source.parsed import parsed
@@ -139,6 +142,8 @@ _WRITERS: Mapping[type, Writer] = {
     ReturnAlso: returned_also,
     AddUp: added_up,
     AddInPlace: added_in_place,
+    Unfreeze: unfrozen,
+    DeepCopy: deeply_copied,
     DetachAssigned: assigned_detached,
     SwapReturned: returned_swapped,
     AlsoDetach: also_detached,

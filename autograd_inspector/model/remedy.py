@@ -18,6 +18,7 @@ from autograd_inspector.model.rewrites import (
     AsProperty,
     BesideCall,
     Convert,
+    DeepCopy,
     DetachAssigned,
     EnterHere,
     IntoParameter,
@@ -26,6 +27,7 @@ from autograd_inspector.model.rewrites import (
     SwapParts,
     SwapReturned,
     TrueDivision,
+    Unfreeze,
     WriteBack,
 )
 
@@ -352,6 +354,8 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | Unfreeze
+    | DeepCopy
     | DetachAssigned
     | SwapReturned
     | AlsoDetach

@@ -121,3 +121,19 @@ class DetachAssigned(Remedy, frozen=True):
 
     at: Location
     target: str
+
+
+class DeepCopy(Remedy, frozen=True):
+    """Copy as a whole what the class around a place, or else the file, copies with ``copy.copy``, once."""
+
+    at: Location
+
+
+class Unfreeze(Remedy, frozen=True):
+    """Let what the loop around a place freezes, one parameter a round, require grad again before a statement.
+
+    ``for p in net.parameters(): p.requires_grad = False``, and for the one call on a module.
+    """
+
+    at: Location
+    to: Location

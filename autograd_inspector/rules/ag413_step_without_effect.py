@@ -229,8 +229,17 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         (optimizer.type, "lr"),
         ops=(last.op,),
         cures=tuple(
-            ((TrueDivision(place),) for place in (*factors, *made))
+            (
+                *((TrueDivision(place),) for place in (*factors, *made)),
+                *moved_beside(analysis, _stepped_too_often(analysis, found), last.site),
+            )
             if found.moved_on
             else moved_beside(analysis, [event.site for event in found.later[:1]], last.site)
         ),
     )
+
+
+def _stepped_too_often(analysis: Analysis, found: AtZero) -> list[int]:
+    """Where the schedule is stepped, if that is more often than the optimizer: with each micro-batch."""
+    events = [event for event in analysis.capture.events_of(SchedulerStepped) if event.optimizer == found.optimizer.id]
+    return [event.site for event in events[-1:]] if len(events) > len(found.steps) else []

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.model.remedy import Insert, Operand, Remedies, Remove, SetArgument, TakeOff, Unblock, Undecorate
+from autograd_inspector.model.remedy import (
+    Again,
+    Insert,
+    Operand,
+    Remedies,
+    Remove,
+    SetArgument,
+    TakeOff,
+    Unblock,
+    Undecorate,
+)
 
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
@@ -38,6 +49,7 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
     """The computation outside of the grad mode that kept it from being recorded."""
     capture = analysis.capture
     if freed_too_early(capture, analysis.flow, cut.ops):
+        yield from _once_more(analysis, cut)
         return
     ran = [place for op in cut.ops if (place := capture.place(op.site)) is not None]
     if region.at_entry:
@@ -53,6 +65,23 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
         yield (Unblock(place, tuple(frame for op in cut.ops for frame in capture.site(op.site) if not frame.library)),)
     else:
         yield (Remove(place, "set_grad_enabled" if region.api.startswith("torch.set_grad_enabled") else ""),)
+
+
+def _once_more(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    """It is computed again, with its graph, right before the loss that needs it reads it."""
+    capture = analysis.capture
+    above = {
+        op.index: op for op, _ in analysis.flow.upstream([(root, cut.backward.start) for root in cut.backward.roots])
+    }
+    made = {op.index for op in cut.ops}
+    outputs = {t for tensor in cut.through for t in (tensor,)} | {t for op in cut.ops for t in op.outputs}
+    readers = [op for op in above.values() if outputs & set(op.inputs) and op.index not in made and op.recorded]
+    reader = min(readers, key=lambda op: op.index, default=None)
+    for op in cut.ops[:1]:
+        pair = meeting(analysis, op.site, reader.site) if reader is not None else None
+        if pair is not None and pair[0].lineno < pair[1].lineno:
+            yield (Again(*pair),)
+    del capture
 
 
 def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies]:

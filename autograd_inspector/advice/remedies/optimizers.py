@@ -67,6 +67,7 @@ def added_to(
     if pair is not None and pair[0].lineno > pair[1].lineno:
         yield (Move(pair[1], pair[0]),)
         yield (Again(pair[1], pair[0], "behind", once=True),)
+    yield from given_instead(analysis, optimizer, (*optimizer.held, *parameters))
 
 
 def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
