@@ -196,9 +196,7 @@ def _is_identified(program: Program, node: ast.expr) -> bool:
 def _computed(statement: ast.stmt) -> ast.expr | None:
     """What a statement computes to keep it: what it assigns or returns, or the last argument of ``kept.append(x)``."""
     match statement:
-        case ast.Assign(value=ast.Tuple()):
-            return None
-        case ast.Expr(value=ast.Call(args=[*_, ast.Starred()])):
+        case ast.Assign(value=ast.Tuple()) | ast.Expr(value=ast.Call(args=[*_, ast.Starred()])):
             return None
         case ast.Expr(value=ast.Call(args=[*_, ast.Lambda(body=body)])):
             return _computed(ast.Expr(body))  # A hook that keeps something when it is called.

@@ -42,22 +42,21 @@ def _in_place(program: Program, statement: ast.stmt) -> tuple[ast.expr | None, s
             return target, f"{program.written(target)} {OPERATORS[type(op)]}= {program.written(right)}"
         case ast.Assign(targets=[target], value=value) if is_path(target):
             return target, f"{program.written(target)}.copy_({program.written(value)})"
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=name) as method)) if is_path(owner):
-            if name.endswith("_"):
-                return None, ""
-            whole = program.written(statement)
-            place = len(program.written(method))
-            return owner, f"{whole[:place]}_{whole[place:]}"
-        case ast.Expr(value=ast.Call() as chain):
-            methods, owner = _chain(chain)
-            if len(methods) > 1 and is_path(owner) and not any(m.attr.endswith("_") for m in methods):
-                text, begin = program.written(statement), start_of(statement)
-                for method in methods:
-                    line, column = end_of(method)
-                    place = len(program.within(begin, (line, column)))
-                    text = f"{text[:place]}_{text[place:]}"
-                return owner, text
+        case ast.Expr(value=ast.Call() as call):
+            return _methods_in_place(program, statement, call)
     return None, ""
+
+
+def _methods_in_place(program: Program, statement: ast.stmt, call: ast.Call) -> tuple[ast.expr | None, str]:
+    """``t.mul_(0.9).add_(p)`` for ``t.mul(0.9).add(p)``."""
+    methods, owner = _chain(call)
+    if not methods or not is_path(owner) or any(method.attr.endswith("_") for method in methods):
+        return None, ""
+    text, begin = program.written(statement), start_of(statement)
+    for method in methods:
+        place = len(program.within(begin, end_of(method)))
+        text = f"{text[:place]}_{text[place:]}"
+    return owner, text
 
 
 def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
