@@ -16,6 +16,7 @@ from autograd_inspector.model.rewrites import (
     DeepCopy,
     DetachAssigned,
     IntoParameter,
+    NotCopied,
     Share,
     SwapParts,
 )
@@ -165,3 +166,18 @@ def deeply_copied(program: Program, remedy: DeepCopy) -> list[Edit]:
         if calls:
             return []
     return []
+
+
+def not_copied(program: Program, remedy: NotCopied) -> list[Edit]:
+    """``Adam(net.parameters())`` for ``Adam(copy.deepcopy(net).parameters())``."""
+    call = program.expression(remedy.at)
+    copies = [
+        node
+        for node in (ast.walk(call) if call is not None else ())
+        if isinstance(node, ast.Call) and called(node) == "deepcopy" and len(node.args) == 1 and not node.keywords
+    ]
+    return [
+        program.edit(start_of(node), end_of(node), program.written(node.args[0]))
+        for node in copies
+        if is_path(node.args[0])
+    ]

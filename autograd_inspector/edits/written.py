@@ -7,7 +7,14 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.closures import backward_from, bound_now, chained, returned_also, returned_swapped
+from autograd_inspector.edits.closures import (
+    backward_from,
+    bound_now,
+    chained,
+    given_returned,
+    returned_also,
+    returned_swapped,
+)
 from autograd_inspector.edits.constructs import (
     added_in_place,
     as_list,
@@ -25,6 +32,7 @@ from autograd_inspector.edits.exchanged import (
     converted,
     deeply_copied,
     into_parameter,
+    not_copied,
     parts_swapped,
     shared,
 )
@@ -95,7 +103,9 @@ from autograd_inspector.model.rewrites import (
     DetachAssigned,
     EnterHere,
     IntoParameter,
+    NotCopied,
     Reenter,
+    ReturnGiven,
     Share,
     SwapParts,
     SwapReturned,
@@ -142,6 +152,8 @@ _WRITERS: Mapping[type, Writer] = {
     ReturnAlso: returned_also,
     AddUp: added_up,
     AddInPlace: added_in_place,
+    NotCopied: not_copied,
+    ReturnGiven: given_returned,
     Unfreeze: unfrozen,
     DeepCopy: deeply_copied,
     DetachAssigned: assigned_detached,

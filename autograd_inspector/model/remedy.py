@@ -22,7 +22,9 @@ from autograd_inspector.model.rewrites import (
     DetachAssigned,
     EnterHere,
     IntoParameter,
+    NotCopied,
     Reenter,
+    ReturnGiven,
     Share,
     SwapParts,
     SwapReturned,
@@ -354,6 +356,8 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | NotCopied
+    | ReturnGiven
     | Unfreeze
     | DeepCopy
     | DetachAssigned

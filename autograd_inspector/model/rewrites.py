@@ -137,3 +137,15 @@ class Unfreeze(Remedy, frozen=True):
 
     at: Location
     to: Location
+
+
+class ReturnGiven(Remedy, frozen=True):
+    """Let the backward around a place, of a Function of one tensor, return the gradient that it is given."""
+
+    at: Location
+
+
+class NotCopied(Remedy, frozen=True):
+    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
+
+    at: Location

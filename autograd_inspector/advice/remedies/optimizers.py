@@ -13,7 +13,7 @@ from autograd_inspector.analysis.modules.parameter_origins import birthplace
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.remedy import Again, Insert, Move, Operand, Remedies, SetArgument
-from autograd_inspector.model.rewrites import IntoParameter
+from autograd_inspector.model.rewrites import IntoParameter, NotCopied
 
 
 def made_afterwards(
@@ -80,6 +80,8 @@ def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
 def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:
     """The parameters that its loss trains, in place of those that it was given."""
     model, place = model_of(analysis, parameters), analysis.capture.place(optimizer.site)
+    if place is not None:
+        yield (NotCopied(place),)
     there = not any(analysis.lifecycle.began_after(tensor, optimizer) for tensor in parameters)
     if there and model and len(optimizer.groups) == 1 and place is not None:
         yield (Operand(place, "first", f"{model}.parameters()"),)
