@@ -8,7 +8,7 @@ from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
-from autograd_inspector.model.rewrites import ReturnGiven, SwapReturned
+from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -64,18 +64,6 @@ def returned_also(program: Program, remedy: ReturnAlso) -> list[Edit]:
         comma = "" if isinstance(value, ast.Tuple) and text.rstrip(")").rstrip().endswith(",") else ","
         edits.append(program.edit(place, place, f"{comma} {', '.join(['None'] * remedy.missing)}"))
     return edits
-
-
-def given_returned(program: Program, remedy: ReturnGiven) -> list[Edit]:
-    """``return grad_output`` for ``return None``, and for ``return torch.zeros_like(grad_output)``."""
-    around = program.source.scopes_around(remedy.at.lineno)
-    function = next((s for s in around if isinstance(s, ast.FunctionDef) and s.name == "backward"), None)
-    if function is None or len(function.args.args) != _ONE_GRADIENT or function.args.vararg is not None:
-        return []
-    found = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
-    if len(found) != 1 or found[0] is None or isinstance(found[0], ast.Tuple):
-        return []
-    return [program.edit(start_of(found[0]), end_of(found[0]), function.args.args[-1].arg)]
 
 
 def returned_swapped(program: Program, remedy: SwapReturned) -> list[Edit]:

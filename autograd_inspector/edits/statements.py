@@ -75,9 +75,21 @@ def inserted(program: Program, remedy: Insert) -> list[Edit]:
     loops = [] if statement is None else [each for each in outwards(program, statement) if isinstance(each, LOOPS)]
     if loops and remedy.outside_loops:
         statement = loops[-1]
-    if statement is None or (loops and remedy.once) or not all_known(program, statement, remedy.text):
+    if (
+        statement is None
+        or (remedy.once and _runs_again(program, statement))
+        or not all_known(program, statement, remedy.text)
+    ):
         return []
     return beside(program, statement, remedy.text, remedy.where)
+
+
+def _runs_again(program: Program, statement: ast.stmt) -> bool:
+    """Whether each round of a loop runs it: what stands under a condition may have its round."""
+    around = (
+        each for each in outwards(program, statement) if isinstance(each, (*LOOPS, ast.If)) and each is not statement
+    )
+    return isinstance(next(around, None), LOOPS)
 
 
 def beside(program: Program, statement: ast.stmt, text: str, where: str) -> list[Edit]:
@@ -182,7 +194,7 @@ def repeated(program: Program, remedy: Again) -> list[Edit]:
         return []
     if not all_known(program, other, program.written(one)):
         return []
-    if remedy.once and any(isinstance(each, LOOPS) for each in outwards(program, other)):
+    if remedy.once and _runs_again(program, other):
         return []
     lines = program.reindented(one.lineno, end_of(one)[0], program.indent(other)).rstrip("\n") + "\n"
     return _put(program, other, program.written(one), lines, remedy.where)

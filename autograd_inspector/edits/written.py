@@ -11,7 +11,6 @@ from autograd_inspector.edits.closures import (
     backward_from,
     bound_now,
     chained,
-    given_returned,
     returned_also,
     returned_swapped,
 )
@@ -25,6 +24,7 @@ from autograd_inspector.edits.constructs import (
     truly_divided,
     written_back,
 )
+from autograd_inspector.edits.derivatives import gradient_returned
 from autograd_inspector.edits.exchanged import (
     also_detached,
     also_given,
@@ -105,7 +105,7 @@ from autograd_inspector.model.rewrites import (
     IntoParameter,
     NotCopied,
     Reenter,
-    ReturnGiven,
+    ReturnGradient,
     Share,
     SwapParts,
     SwapReturned,
@@ -153,7 +153,7 @@ _WRITERS: Mapping[type, Writer] = {
     AddUp: added_up,
     AddInPlace: added_in_place,
     NotCopied: not_copied,
-    ReturnGiven: given_returned,
+    ReturnGradient: gradient_returned,
     Unfreeze: unfrozen,
     DeepCopy: deeply_copied,
     DetachAssigned: assigned_detached,

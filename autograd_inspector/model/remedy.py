@@ -24,7 +24,7 @@ from autograd_inspector.model.rewrites import (
     IntoParameter,
     NotCopied,
     Reenter,
-    ReturnGiven,
+    ReturnGradient,
     Share,
     SwapParts,
     SwapReturned,
@@ -89,7 +89,7 @@ class Remove(Remedy, frozen=True):
 class Insert(Remedy, frozen=True):
     """Put a statement before or behind the one at a place; ``outside_loops``, beside the outermost loop around it.
 
-    ``once``: there is no such place within a loop.
+    ``once``: there is no such place that each round of a loop runs.
     """
 
     at: Location
@@ -357,7 +357,7 @@ Remedies = tuple[
     | ReturnNew
     | AddInPlace
     | NotCopied
-    | ReturnGiven
+    | ReturnGradient
     | Unfreeze
     | DeepCopy
     | DetachAssigned

@@ -139,10 +139,11 @@ class Unfreeze(Remedy, frozen=True):
     to: Location
 
 
-class ReturnGiven(Remedy, frozen=True):
-    """Let the backward around a place, of a Function of one tensor, return the gradient that it is given."""
+class ReturnGradient(Remedy, frozen=True):
+    """Let the backward around a place return the gradients of some inputs of its Function, for which it returns none."""
 
     at: Location
+    inputs: tuple[int, ...]
 
 
 class NotCopied(Remedy, frozen=True):

@@ -7,14 +7,11 @@ from functools import cached_property
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.passed_through import passes_through
 from autograd_inspector.analysis.none_returned import missing_edges
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
-from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op
-from autograd_inspector.model.rewrites import ReturnGiven
+from autograd_inspector.model.rewrites import ReturnGradient
 from autograd_inspector.model.wording import agree, summarize_names
 
 _Gap = tuple[str, frozenset[int]]
@@ -96,10 +93,8 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
         analysis.places((inner, "backward is defined here"), (op, "applied here"), (run, "backward called here")),
         (name, *names),
         ops=(op.index,),
-        cures=tuple((ReturnGiven(place),) for place in _backward_of_identity(analysis, op, inner)),
+        cures=tuple(
+            (ReturnGradient(place, missing_edges(analysis.capture, node)),)
+            for place in analysis.user_frames(inner, "")[:1]
+        ),
     )
-
-
-def _backward_of_identity(analysis: Analysis, op: Op, inner: int) -> tuple[Location, ...]:
-    """Where its backward is defined, if what comes in is what has to go out."""
-    return analysis.user_frames(inner, "")[:1] if inner >= 0 and passes_through(analysis, op) else ()

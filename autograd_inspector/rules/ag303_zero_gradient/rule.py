@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import layer_of, name_of, names_of
 from autograd_inspector.advice.remedies.values import sloped, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.gradients.passed_through import passes_through
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
@@ -16,7 +15,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.remedy import Remedies
-from autograd_inspector.model.rewrites import ReturnGiven
+from autograd_inspector.model.rewrites import ReturnGradient
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
@@ -192,8 +191,8 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
 
 def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     inner = analysis.capture.function_sites.get(op.name.removesuffix(".apply"), -1)
-    if inner >= 0 and passes_through(analysis, op):
-        yield from ((ReturnGiven(place),) for place in analysis.user_frames(inner, "")[:1])
+    if inner >= 0 and len(op.inputs) == 1:
+        yield from ((ReturnGradient(place, (0,)),) for place in analysis.user_frames(inner, "")[:1])
     yield from (straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)
 
 
