@@ -124,7 +124,7 @@ def as_list(program: Program, remedy: AsList) -> list[Edit]:
     """``params = list(net.parameters())`` for ``params = net.parameters()``."""
     call = program.expression(remedy.at)
     given = call.args[0] if isinstance(call, ast.Call) and call.args else None
-    if not is_path(given) or given is None:
+    if given is None or not is_path(given):
         return []
     name = written(given)
     makers = [

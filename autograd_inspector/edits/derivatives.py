@@ -95,22 +95,17 @@ def _besides_shapes(value: ast.expr, name: str) -> list[ast.Name]:
 def _of_two(
     program: Program, op: ast.operator, found: str, other: ast.expr, known: set[str], *, first: bool
 ) -> str | None:
+    plain = isinstance(other, ast.Constant) or (isinstance(other, ast.Name) and other.id in known)
+    factor, text = program.written(other), None
     match op:
         case ast.Add():
-            return found
+            text = found
         case ast.Sub():
-            return found if first else f"-{found}"
-    plain = isinstance(other, ast.Constant) or (isinstance(other, ast.Name) and other.id in known)
-    if not plain or (isinstance(op, ast.Div) and not first):
-        return None
-    factor = program.written(other)
-    match op:
-        case ast.Mult() if isinstance(other, ast.Constant) and other.value == 1:
-            return found
-        case ast.Mult():
-            return f"{found} * {factor}"
-        case ast.Div():
-            return f"{found} / {factor}"
-        case ast.MatMult():
-            return f"{found} @ {factor}.mT" if first else f"{factor}.mT @ {found}"
-    return None
+            text = found if first else f"-{found}"
+        case ast.Mult() if plain:
+            text = found if factor == "1" else f"{found} * {factor}"
+        case ast.Div() if plain and first:
+            text = f"{found} / {factor}"
+        case ast.MatMult() if plain:
+            text = f"{found} @ {factor}.mT" if first else f"{factor}.mT @ {found}"
+    return text

@@ -75,21 +75,17 @@ def inserted(program: Program, remedy: Insert) -> list[Edit]:
     loops = [] if statement is None else [each for each in outwards(program, statement) if isinstance(each, LOOPS)]
     if loops and remedy.outside_loops:
         statement = loops[-1]
-    if (
-        statement is None
-        or (remedy.once and _runs_again(program, statement))
-        or not all_known(program, statement, remedy.text)
-    ):
+    if statement is None or (remedy.once and _runs_again(program, statement)):
+        return []
+    if not all_known(program, statement, remedy.text):
         return []
     return beside(program, statement, remedy.text, remedy.where)
 
 
 def _runs_again(program: Program, statement: ast.stmt) -> bool:
     """Whether each round of a loop runs it: what stands under a condition may have its round."""
-    around = (
-        each for each in outwards(program, statement) if isinstance(each, (*LOOPS, ast.If)) and each is not statement
-    )
-    return isinstance(next(around, None), LOOPS)
+    around = [each for each in outwards(program, statement) if each is not statement]
+    return isinstance(next((each for each in around if isinstance(each, (*LOOPS, ast.If))), None), LOOPS)
 
 
 def beside(program: Program, statement: ast.stmt, text: str, where: str) -> list[Edit]:

@@ -140,7 +140,7 @@ class Unfreeze(Remedy, frozen=True):
 
 
 class ReturnGradient(Remedy, frozen=True):
-    """Let the backward around a place return the gradients of some inputs of its Function, for which it returns none."""
+    """Let the backward around a place return the gradients of some inputs of its Function, not None or zeros."""
 
     at: Location
     inputs: tuple[int, ...]

@@ -547,20 +547,6 @@ def test_a_root_is_kept_away_from_zero(tmp_path):
 
 
 KEPT = {
-    "a graph that two backwards would go through": """
-        gen, critic = nn.Linear(3, 3), nn.Linear(3, 1)
-        g_opt = torch.optim.SGD(gen.parameters(), lr=0.1)
-        c_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
-        for _ in range(2):
-            with torch.no_grad():
-                fake = gen(torch.randn(4, 3))
-            c_opt.zero_grad()
-            critic(fake).pow(2).mean().backward()
-            c_opt.step()
-            g_opt.zero_grad()
-            (1 - critic(fake)).pow(2).mean().backward()
-            g_opt.step()
-    """,
     "a hook that the step itself registers": """
         net = nn.Linear(3, 1)
         opt = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -405,6 +405,167 @@ for _ in range(4):
         """,
         ["net = nn.Embedding(5, 3, sparse=False)"],
     ),
+    "a Function that forgets an input": (
+        """
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, w):
+                ctx.save_for_backward(x, w)
+                return x * w
+
+            @staticmethod
+            def backward(ctx, grad):
+                x, w = ctx.saved_tensors
+                return grad * w, None
+
+        enc, w = nn.Linear(3, 3), nn.Parameter(torch.ones(3))
+        opt = torch.optim.SGD([*enc.parameters(), w], lr=0.1)
+        Scale.apply(enc(torch.randn(4, 3)), w).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["return grad * w, grad * x"],
+    ),
+    "a Function of what it is given that returns nothing": (
+        """
+        class Same(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.view_as(x)
+
+            @staticmethod
+            def backward(ctx, grad_output):
+                return None
+
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        Same.apply(net(torch.randn(4, 3))).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["return grad_output"],
+    ),
+    "two optimizers of the same": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(net.parameters(), lr=0.1)
+        other = torch.optim.Adam(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+            other.step()
+        """,
+        [],
+    ),
+    "an optimizer of a copy": (
+        """
+        import copy
+
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(copy.deepcopy(net).parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+            net.zero_grad()
+        """,
+        ["opt = torch.optim.Adam(net.parameters(), lr=0.1)"],
+    ),
+    "a target network with a graph": (
+        """
+        import copy
+
+        net = nn.Linear(3, 2)
+        target = copy.deepcopy(net)
+        opt = torch.optim.Adam(net.parameters(), lr=0.1)
+        for _ in range(2):
+            x = torch.randn(4, 3)
+            opt.zero_grad()
+            (net(x) - 1 - target(x).amax(1, keepdim=True)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["target.requires_grad_(False)"],
+    ),
+    "fakes that the discriminator's loss frees": (
+        """
+        G, D = nn.Linear(2, 3), nn.Linear(3, 1)
+        g_opt, d_opt = torch.optim.Adam(G.parameters(), 1e-2), torch.optim.Adam(D.parameters(), 1e-2)
+        for _ in range(2):
+            fake = G(torch.randn(8, 2))
+            d_loss = D(fake).mean() - D(torch.randn(8, 3)).mean()
+            d_opt.zero_grad()
+            d_loss.backward()
+            d_opt.step()
+            g_loss = -D(fake).mean()
+            g_opt.zero_grad()
+            g_loss.backward()
+            g_opt.step()
+        """,
+        ["d_loss = D(fake.detach()).mean() - D(torch.randn(8, 3)).mean()"],
+    ),
+    "a schedule that goes on with each micro-batch": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: max(0.0, 1 - step / 4))
+        for i in range(12):
+            (net(torch.randn(4, 3)).pow(2).mean() / 4).backward()
+            if (i + 1) % 4 == 0:
+                opt.step()
+                opt.zero_grad()
+            schedule.step()
+        """,
+        [],
+    ),
+    "modules that __init__ puts into a list": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stem = nn.Linear(3, 3)
+                self.heads = []
+                for _ in range(2):
+                    self.heads.append(nn.Linear(3, 1))
+
+            def forward(self, x):
+                return sum(head(self.stem(x)) for head in self.heads)
+
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        net(torch.randn(4, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["self.heads = nn.ModuleList([])"],
+    ),
+    "a chain of results that nothing uses": (
+        """
+        net, target = nn.Linear(3, 1), nn.Linear(3, 1).requires_grad_(False)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            x = torch.randn(4, 3)
+            opt.zero_grad()
+            (net(x) - 1 - target(x)).pow(2).mean().backward()
+            opt.step()
+            with torch.no_grad():
+                for t, p in zip(target.parameters(), net.parameters()):
+                    t.mul(0.9).add(p, alpha=0.1)
+        """,
+        ["t.mul_(0.9).add_(p, alpha=0.1)"],
+    ),
+    "an optimizer of a model that a condition replaces": (
+        """
+        import copy
+
+        net = nn.Linear(3, 1)
+        opt = torch.optim.Adam(net.parameters(), 0.1)
+        for epoch in range(4):
+            if epoch == 2:
+                net = copy.deepcopy(net)
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["opt = torch.optim.Adam(net.parameters(), lr=0.1, betas=(0.9, 0.999))"],
+    ),
     "adapters that are frozen with their base": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))

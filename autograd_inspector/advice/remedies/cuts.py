@@ -69,19 +69,18 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
 
 def _once_more(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     """It is computed again, with its graph, right before the loss that needs it reads it."""
-    capture = analysis.capture
-    above = {
-        op.index: op for op, _ in analysis.flow.upstream([(root, cut.backward.start) for root in cut.backward.roots])
-    }
+    roots = [(root, cut.backward.start) for root in cut.backward.roots]
     made = {op.index for op in cut.ops}
-    outputs = {t for tensor in cut.through for t in (tensor,)} | {t for op in cut.ops for t in op.outputs}
-    readers = [op for op in above.values() if outputs & set(op.inputs) and op.index not in made and op.recorded]
-    reader = min(readers, key=lambda op: op.index, default=None)
-    for op in cut.ops[:1]:
-        pair = meeting(analysis, op.site, reader.site) if reader is not None else None
+    results = {*cut.through, *(t for op in cut.ops for t in op.outputs)}
+    readers = [
+        op
+        for op, _ in analysis.flow.upstream(roots)
+        if op.recorded and op.index not in made and not results.isdisjoint(op.inputs)
+    ]
+    for reader in sorted(readers, key=lambda op: op.index)[:1]:
+        pair = meeting(analysis, cut.ops[0].site, reader.site)
         if pair is not None and pair[0].lineno < pair[1].lineno:
             yield (Again(*pair),)
-    del capture
 
 
 def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies]:

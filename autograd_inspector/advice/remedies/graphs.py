@@ -35,11 +35,15 @@ def _makes_it_whole(analysis: Analysis, made: Op, place: Location) -> bool:
     A backward, a step or new parameters are no value. A part of the graph that was there before stays an old one.
     """
     capture = analysis.capture
-    doing = (*capture.backwards, *capture.steps, *capture.events_of(ParameterRegistered))
-    if any(_within(analysis, event.site, place) for event in doing):
+    doing = [
+        *(run.site for run in capture.backwards),
+        *(step.site for step in capture.steps),
+        *(event.site for event in capture.events_of(ParameterRegistered)),
+    ]
+    if any(_within(analysis, site, place) for site in doing):
         return False
     inside = {made.index}
-    for op, tensor in analysis.flow.upstream([(t, made.index + 1) for t in made.outputs]):
+    for op, _ in analysis.flow.upstream([(t, made.index + 1) for t in made.outputs]):
         if op.index not in inside and not _within(analysis, op.site, place):
             continue
         inside.add(op.index)
@@ -53,7 +57,6 @@ def _makes_it_whole(analysis: Analysis, made: Op, place: Location) -> bool:
                 and not _within(analysis, above.site, place)
             ):
                 return False
-        del tensor
     return True
 
 
