@@ -566,6 +566,20 @@ for _ in range(4):
         """,
         ["opt = torch.optim.Adam(net.parameters(), lr=0.1, betas=(0.9, 0.999))"],
     ),
+    "a schedule of an optimizer that is made again": (
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 2))
+        opt = torch.optim.AdamW(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.StepLR(opt, 1)
+        net[1] = nn.Linear(3, 5)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+            schedule.step()
+        """,
+        ["opt = torch.optim.AdamW(net.parameters(), lr=0.1, betas=(0.9, 0.999), weight_decay=0.01)"],
+    ),
     "adapters that are frozen with their base": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.modules.parameter_origins import birthplace
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
+from autograd_inspector.model.program_events import SchedulerMade
 from autograd_inspector.model.remedy import Again, Insert, Move, Operand, Remedies, SetArgument
 from autograd_inspector.model.rewrites import IntoParameter, NotCopied
 
@@ -25,11 +26,12 @@ def made_afterwards(
         yield (SetArgument(frames[0], "load_state_dict", "assign", ""),)
     pair = meeting_of(frames, analysis.capture.site(optimizer.site))
     again = remade(analysis, optimizer, parameters)
+    schedules = _schedules(analysis, optimizer, frames)
     if pair is not None and again:
-        yield (Insert(pair[0], again, "behind", once=True),)
+        yield Insert(pair[0], again, "behind", once=True), *schedules
     if pair is not None:
         yield (Move(pair[1], pair[0]),)
-        yield (Again(pair[1], pair[0], "behind", once=True),)
+        yield Again(pair[1], pair[0], "behind", once=True), *schedules
     first = next((reader for t in parameters if (reader := analysis.lifecycle.first_reader(t)) is not None), None)
     if not frames and again and first is not None:
         stepped = [
@@ -39,6 +41,15 @@ def made_afterwards(
         ]
         made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
         yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
+
+
+def _schedules(analysis: Analysis, optimizer: OptimizerRecord, replaced: list[Location]) -> tuple[Again, ...]:
+    """What was made for the optimizer before the replacement is made again behind it, for the new optimizer."""
+    made = (event for event in analysis.capture.events_of(SchedulerMade) if event.optimizer == optimizer.id)
+    pairs = (meeting_of(analysis.capture.site(event.site), replaced) for event in made)
+    return tuple(
+        Again(*pair, "behind", once=True) for pair in pairs if pair is not None and pair[0].lineno < pair[1].lineno
+    )
 
 
 def written_into(
