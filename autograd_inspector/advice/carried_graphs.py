@@ -9,7 +9,7 @@ from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
 from autograd_inspector.advice.remedies.graphs import computed_again, retained, stored_without_graph
 from autograd_inspector.advice.remedies.graphs import cut_off as written_off
-from autograd_inspector.advice.spelling import assignable
+from autograd_inspector.advice.spelling import assignable, is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
@@ -17,7 +17,8 @@ from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_afte
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.remedy import Remedies, Substitute
+from autograd_inspector.model.rewrites import AlsoDetach
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
@@ -95,6 +96,10 @@ def carry_cures(
     made = analysis.flow.birth(tensor)
     behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
     meant = analysis.capture.optimized.intersection(behind)
+    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
+    if trained and meant and trained.isdisjoint(behind):
+        yield from _cut_in_the_first(analysis, tensor, freed_by)
+        return
     kept = _kept(analysis, reader, tensor, freed_by)
     if kept and meant and not unstepped:
         yield from computed_again(analysis, made, reader)
@@ -103,11 +108,28 @@ def carry_cures(
             return  # What learns through it alone would learn nothing.
     if unstepped and freed_by.api == run.api == "backward":
         yield from retained(analysis, freed_by)
+    for beside in siblings_cut_off(analysis, reader, made):
+        yield from ((AlsoDetach(place),) for place in analysis.user_frames(beside.site, "")[:1])
     held = kept_by(analysis, tensor)
     if held is not None and held.site >= 0 and not _read_when_new(analysis, reader, tensor, made):
         yield from stored_without_graph(analysis, held.site)
     read = operand(analysis, reader, tensor) or carried_name(analysis, reader, tensor)
     yield from written_off(analysis, read, reader, made, freed_by)
+
+
+def _cut_in_the_first(analysis: Analysis, tensor: int, freed_by: Backward) -> Iterator[Remedies]:
+    """The loss that was backpropagated first reads it without its graph, wherever it does."""
+    first = {op.index for op, _ in analysis.flow.upstream([(root, freed_by.start) for root in freed_by.roots])}
+    readers = [analysis.capture.ops[at] for at in analysis.capture.readers.get(tensor, ()) if at in first]
+    cuts = []
+    for op in readers:
+        place = analysis.capture.place(op.site)
+        read = operand(analysis, op, tensor) or carried_name(analysis, op, tensor)
+        if place is None or not is_path(read):
+            return
+        cuts.append(Substitute(place, read, "{}.detach()"))
+    if cuts:
+        yield tuple(dict.fromkeys(cuts))
 
 
 def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:

@@ -14,6 +14,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import AsList
 from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
 
@@ -125,6 +126,8 @@ def _clip_finding(
 
 
 def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Remedies]:
+    if what == "nothing":
+        yield from ((AsList(place),) for place in analysis.user_frames(site, "")[:1])
     if what == "late":
         yield from brought_forward(analysis, site, other)
     if what == "early":

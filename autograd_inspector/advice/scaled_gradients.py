@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradients.normalising import normalised
@@ -15,7 +16,7 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Insert, Operand, Remedies
+from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies
 from autograd_inspector.model.wording import summarize_names
 
 
@@ -109,9 +110,21 @@ def _unscaled(analysis: Analysis, site: int, scaled: Op, what: str) -> Iterator[
         yield (Insert(place, f"{scaler}.unscale_({optimizer})"),)
         return
     if what == "clipped":
-        return  # The norm was taken somewhere above.
+        yield from _moved_up(analysis, site, scaled)  # The norm was taken somewhere above.
+        return
     optimizer = called_on(place, "step") or optimizer
     if any(capture_site.through == "GradScaler.update" for capture_site in analysis.capture.sites):
         yield (Operand(place, "whole", f"{scaler}.step({optimizer})"),)
     else:
         yield Operand(place, "whole", f"{scaler}.step({optimizer})"), Insert(place, f"{scaler}.update()", "behind")
+
+
+def _moved_up(analysis: Analysis, site: int, scaled: Op) -> Iterator[Remedies]:
+    """unscale_() right behind the backward, where the program calls it later."""
+    capture = analysis.capture
+    run = next((run for run in capture.backwards if run.start > scaled.index), None)
+    later = (op for op in capture.ops if op.index > scaled.index and op.site >= 0 and op.site != site)
+    undone = next((op for op in later if capture.sites[op.site].through.startswith("GradScaler.unscale_")), None)
+    pair = meeting(analysis, undone.site, run.site) if undone is not None and run is not None else None
+    if pair is not None:
+        yield (Move(*pair, "behind"),)

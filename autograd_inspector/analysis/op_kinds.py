@@ -280,7 +280,7 @@ _ROWS: Final = (
     ("expm1 elu selu celu tan", _K.SAVES_RESULT),
     ("expm1_ tan_ elu_ celu_ leaky_relu_ selu_ rrelu_", _K.SAVES_RESULT),
     ("std var std_mean var_mean", _K.SPREADS),
-    ("acos asin arccos arcsin acos_ asin_ arccos_ arcsin_", _K.ARC),
+    ("acos asin arccos arcsin acos_ asin_ arccos_ arcsin_ atanh arctanh atanh_ arctanh_", _K.ARC),
     ("embedding embedding_bag embedding_renorm_", _K.RENORMALISES),
     ("all_reduce reduce_scatter_tensor", _K.ALL_JOIN | _K.REDUCES_RANKS | _K.OF_ONE_SIZE),
     ("reduce_scatter", _K.ALL_JOIN | _K.REDUCES_RANKS),

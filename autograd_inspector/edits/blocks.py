@@ -31,9 +31,9 @@ def unblocked(program: Program, remedy: Unblock) -> list[Edit]:
     statement = program.statement(remedy.at)
     if not isinstance(statement, (ast.With, ast.AsyncWith)):
         return []
-    entered = [i for i in statement.items if _is_at(i.context_expr, remedy.at)]
+    entered = [i for i in statement.items if is_at(i.context_expr, remedy.at)]
     # Where it is entered is the whole statement, for some versions of Python.
-    entered = entered or [i for i in statement.items if _is_mode(i.context_expr)]
+    entered = entered or [i for i in statement.items if is_mode(i.context_expr)]
     item = entered[0] if len(entered) == 1 else None
     if item is None or item.optional_vars is not None:
         return []
@@ -60,9 +60,14 @@ def wrapped(program: Program, remedy: Wrap) -> list[Edit]:
     statement = program.statement(remedy.at)
     if statement is None or not (program.begins_its_line(statement) and program.ends_its_line(statement)):
         return []
+    begin, end = (first_place(statement)[0], 0), (end_of(statement)[0] + 1, 0)
+    return [program.edit(begin, end, wrapped_lines(program, statement, remedy.head.removeprefix("with ").rstrip(":")))]
+
+
+def wrapped_lines(program: Program, statement: ast.stmt, context: str) -> str:
+    """The lines of a statement in a block that enters a context."""
     first, last, indent = first_place(statement)[0], end_of(statement)[0], program.indent(statement)
-    lines = program.reindented(first, last, f"{indent}    ")
-    return [program.edit((first, 0), (last + 1, 0), f"{indent}{remedy.head}\n{lines}")]
+    return f"{indent}with {context}:\n{program.reindented(first, last, f'{indent}    ')}"
 
 
 def _prefix(program: Program, statement: ast.With | ast.AsyncWith, ran: tuple[Location, ...]) -> int:
@@ -76,11 +81,12 @@ def _prefix(program: Program, statement: ast.With | ast.AsyncWith, ran: tuple[Lo
     return 0
 
 
-def _is_mode(node: ast.expr) -> bool:
+def is_mode(node: ast.expr) -> bool:
+    """Whether an expression makes a context that switches grad mode."""
     return isinstance(node, ast.Call) and called(node) in _MODES
 
 
-def _is_at(node: ast.expr, at: Location) -> bool:
+def is_at(node: ast.expr, at: Location) -> bool:
     """Whether an expression stands at a place; one without columns may be any of its line."""
     return (node.lineno, node.col_offset) == (at.lineno, at.column) or (at.column < 0 and node.lineno == at.lineno)
 

@@ -21,7 +21,10 @@ def unwrapped(program: Program, remedy: Unwrap) -> list[Edit]:
     call = program.expression(remedy.at)
     match call:
         case ast.Call(func=ast.Attribute(value=owner)) if called(call) == remedy.function:
-            inner = call.args[0] if written(owner) in remedy.at.namespaces and call.args else owner
+            outside = remedy.module or written(owner) in remedy.at.namespaces
+            inner = call.args[0] if outside and call.args else owner
+            if remedy.module and inner is owner:
+                return []
         case ast.Call(func=ast.Name(), args=[first, *_]) if called(call) == remedy.function:
             inner = first
         case _:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.program import Program, end_of, start_of
-from autograd_inspector.edits.statements import beside
+from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
+from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -65,6 +66,23 @@ def returned_also(program: Program, remedy: ReturnAlso) -> list[Edit]:
     return edits
 
 
+def returned_swapped(program: Program, remedy: SwapReturned) -> list[Edit]:
+    """``return grad_x, grad_bias`` for ``return grad_bias, grad_x``."""
+    around = program.source.scopes_around(remedy.at.lineno)
+    function = next((s for s in around if isinstance(s, ast.FunctionDef) and s.name == "backward"), None)
+    found = [] if function is None else [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+    if len(found) != 1 or not isinstance(found[0], ast.Tuple):
+        return []
+    parts = found[0].elts
+    if max(remedy.one, remedy.other) >= len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+        return []
+    one, other = parts[remedy.one], parts[remedy.other]
+    return [
+        program.edit(start_of(one), end_of(one), program.written(other)),
+        program.edit(start_of(other), end_of(other), program.written(one)),
+    ]
+
+
 _ONE_GRADIENT = 2
 """Arguments of the backward of a Function with one result: ctx and its gradient."""
 
@@ -78,10 +96,20 @@ def bound_now(program: Program, remedy: BindNow) -> list[Edit]:
     """``lambda grad, s=s: grad * s``: a default is computed when the function is made."""
     statement = program.statement(remedy.at)
     functions = [] if statement is None else [node for node in ast.walk(statement) if isinstance(node, ast.Lambda)]
-    functions = [node for node in functions if set(remedy.names) <= _read(node)]
+    names = remedy.names or (_loop_variables(program, statement) if statement is not None else ())
+    functions = [node for node in functions if set(remedy.names) <= _read(node) and not _read(node).isdisjoint(names)]
     if len(functions) == 1:
-        return _with_defaults(program, functions[0], remedy.names)
+        own = {argument.arg for argument in functions[0].args.args}
+        return _with_defaults(
+            program, functions[0], tuple(n for n in names if n in _read(functions[0]) and n not in own)
+        )
     return []
+
+
+def _loop_variables(program: Program, statement: ast.stmt) -> tuple[str, ...]:
+    """What the loops around a statement give their values."""
+    loops = [node for node in outwards(program, statement) if isinstance(node, (ast.For, ast.AsyncFor))]
+    return tuple(node.id for loop in loops for node in ast.walk(loop.target) if isinstance(node, ast.Name))
 
 
 def _with_defaults(program: Program, function: ast.Lambda, names: tuple[str, ...]) -> list[Edit]:

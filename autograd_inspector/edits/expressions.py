@@ -29,9 +29,11 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     inner = outer
     while (further := _value_of(inner)) is not None:
         inner = further
-    if inner is outer:
-        return []
+    if inner is outer or any(_value_of(node) is not None for node in ast.walk(inner) if isinstance(node, ast.expr)):
+        return []  # What is left of it has no history either.
     outer = _with_rewrapping(program, outer)
+    if _is_collected(program, outer):
+        return []
     text = program.within(start_of(inner), end_of(inner))
     statement = program.statement_of(outer)
     match statement:
@@ -54,6 +56,16 @@ def _with_rewrapping(program: Program, node: ast.expr) -> ast.expr:
     return node
 
 
+def _is_collected(program: Program, node: ast.expr) -> bool:
+    """Whether a call copies a list of such values, or of what is computed of them, into a tensor."""
+    outer = program.source.parents.get(node)
+    while outer is not None and not isinstance(outer, (ast.stmt, ast.Lambda)):
+        if isinstance(outer, ast.Call) and called(outer) in _TENSORS:
+            return True
+        outer = program.source.parents.get(outer)
+    return False
+
+
 def _value_of(node: ast.expr) -> ast.expr | None:
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr=method), args=[]) if method in _METHODS:
@@ -73,7 +85,7 @@ def _stands_alone(program: Program, node: ast.expr) -> bool:
 
 def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
     """The keyword argument with its new value, put in where the call has none of that name."""
-    call = program.expression(remedy.at)
+    call = program.expression(remedy.at) or _only_call(program, remedy)
     if not isinstance(call, ast.Call) or called(call) != remedy.function:
         return []
     statement = program.statement_of(call)
@@ -86,6 +98,14 @@ def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
     if statement is None or not all_known(program, statement, value):
         return []
     return with_argument(program, call, remedy.name, value)
+
+
+def _only_call(program: Program, remedy: SetArgument) -> ast.expr | None:
+    """The one call of the function in the statement of a place without columns."""
+    statement = program.statement(remedy.at) if remedy.at.column < 0 else None
+    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)] if statement is not None else []
+    calls = [node for node in calls if called(node) == remedy.function]
+    return calls[0] if len(calls) == 1 else None
 
 
 def called(call: ast.Call) -> str:
@@ -176,10 +196,10 @@ def _is_identified(program: Program, node: ast.expr) -> bool:
 def _computed(statement: ast.stmt) -> ast.expr | None:
     """What a statement computes to keep it: what it assigns or returns, or the last argument of ``kept.append(x)``."""
     match statement:
-        case ast.Assign(value=ast.Tuple()):
+        case ast.Assign(value=ast.Tuple()) | ast.Expr(value=ast.Call(args=[*_, ast.Starred()])):
             return None
-        case ast.Expr(value=ast.Call(args=[*_, ast.Starred()])):
-            return None
+        case ast.Expr(value=ast.Call(args=[*_, ast.Lambda(body=body)])):
+            return _computed(ast.Expr(body))  # A hook that keeps something when it is called.
         case ast.Expr(value=ast.Call(args=[*_, value])):
             return value
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
@@ -192,6 +212,9 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
 def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     """Something else in place of one operand."""
     node = program.expression(remedy.at)
+    if not isinstance(node, ast.Call) and remedy.which == "argument":
+        whole = program.statement(remedy.at)
+        node = _computed(whole) if isinstance(whole, (ast.Assign, ast.AnnAssign)) else None
     statement = program.statement_of(node) if node is not None else None
     if node is None or statement is None or not all_known(program, statement, remedy.new.replace("{}", "None")):
         return []

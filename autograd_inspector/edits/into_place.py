@@ -6,7 +6,7 @@ import ast
 import textwrap
 
 from autograd_inspector.edits.out_of_place import OPERATORS
-from autograd_inspector.edits.program import Program, end_of, first_place
+from autograd_inspector.edits.program import Program, end_of, first_place, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import AddUp, KeepOwnPart, WriteInto
@@ -42,13 +42,30 @@ def _in_place(program: Program, statement: ast.stmt) -> tuple[ast.expr | None, s
             return target, f"{program.written(target)} {OPERATORS[type(op)]}= {program.written(right)}"
         case ast.Assign(targets=[target], value=value) if is_path(target):
             return target, f"{program.written(target)}.copy_({program.written(value)})"
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=name) as method)) if is_path(owner):
-            if name.endswith("_"):
-                return None, ""
-            whole = program.written(statement)
-            place = len(program.written(method))
-            return owner, f"{whole[:place]}_{whole[place:]}"
+        case ast.Expr(value=ast.Call() as call):
+            return _methods_in_place(program, statement, call)
     return None, ""
+
+
+def _methods_in_place(program: Program, statement: ast.stmt, call: ast.Call) -> tuple[ast.expr | None, str]:
+    """``t.mul_(0.9).add_(p)`` for ``t.mul(0.9).add(p)``."""
+    methods, owner = _chain(call)
+    if not methods or not is_path(owner) or any(method.attr.endswith("_") for method in methods):
+        return None, ""
+    text, begin = program.written(statement), start_of(statement)
+    for method in methods:
+        place = len(program.within(begin, end_of(method)))
+        text = f"{text[:place]}_{text[place:]}"
+    return owner, text
+
+
+def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
+    """(the methods that are called one on the result of the other, the last first; what the first is called on)."""
+    methods: list[ast.Attribute] = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        methods.append(node.func)
+        node = node.func.value
+    return methods, node
 
 
 def added_up(program: Program, remedy: AddUp) -> list[Edit]:

@@ -11,6 +11,7 @@ from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, ReturnNew
 from autograd_inspector.source.fragments import is_path
+from autograd_inspector.source.writing import written
 
 OPERATORS = {
     ast.Add: "+",
@@ -68,11 +69,11 @@ def _methods(program: Program, statement: ast.stmt, node: ast.Call, remedy: OutO
     """All methods in place of a chain: ``x.add_(1).mul_(2)``. The variable that they modify gets the result."""
     chain = _outermost_call(program, node)
     methods, base = _in_place_methods(chain)
-    if not methods:
+    if not methods or written(base) in remedy.at.namespaces:
         return _function(program, statement, node)
     target = _without_data(base)
     whole = isinstance(statement, ast.Expr) and statement.value is chain
-    own = _is_own(target) and (remedy.views == 0 or not isinstance(target, ast.Subscript) or not whole)
+    own = is_own(target) and (remedy.views == 0 or not isinstance(target, ast.Subscript) or not whole)
     if remedy.copied or (whole and not own):
         owner = _owner(base, remedy.views)
         if not whole:
@@ -139,13 +140,13 @@ def _copy_first(program: Program, statement: ast.stmt, owner: ast.expr, *, read_
 def _may_get_another(program: Program, statement: ast.stmt, target: ast.expr, *, read_later: bool) -> bool:
     """Whether the program would find a new tensor where the statement has modified one."""
     return (
-        _is_own(target)
+        is_own(target)
         and not _is_loop_variable(program, statement, target)
         and not (read_later and isinstance(target, ast.Name) and is_last_use(program, statement, target.id))
     )
 
 
-def _is_own(node: ast.expr) -> bool:
+def is_own(node: ast.expr) -> bool:
     """Whether it is a variable, an attribute or an item, which means the same wherever it is written."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Subscript) and any(
@@ -172,6 +173,17 @@ def _is_loop_variable(program: Program, statement: ast.stmt, target: ast.expr) -
 def _function(program: Program, statement: ast.stmt, node: ast.Call) -> list[Edit]:
     """``x = torch.relu(x)`` for ``torch.relu_(x)``."""
     match node.func:
+        case ast.Attribute(value=home, attr=name) if (
+            written(home).rpartition(".")[2] == "init" and node.args and is_path(node.args[0])
+        ):
+            # They all write: a copy is given.
+            first, begin = node.args[0], start_of(statement)
+            if not (isinstance(statement, ast.Expr) and statement.value is node):
+                return []
+            return [
+                program.edit(begin, begin, f"{program.written(first)} = "),
+                program.edit(end_of(first), end_of(first), ".detach().clone()"),
+            ]
         case ast.Attribute(attr=name) if name.endswith("_") and node.args and is_path(node.args[0]):
             line, column = end_of(node.func)
             edits = [program.edit((line, column - 1), (line, column), "")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.edits.expressions import with_argument
+from autograd_inspector.edits.expressions import called, with_argument
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
@@ -21,7 +21,7 @@ def registered(program: Program, remedy: Register) -> list[Edit]:
         return []
     home = "nn" if all_known(program, statement, "nn") else "torch.nn"
     if _is_list(value):
-        kind = "ParameterList" if remedy.parameters else "ModuleList"
+        kind = "ParameterList" if remedy.parameters and not _gets_modules(statement) else "ModuleList"
     elif remedy.parameters and not _is_parameter(value):
         kind = "Parameter"
     else:
@@ -48,7 +48,40 @@ def _value(program: Program, statement: ast.stmt) -> ast.expr | None:
             return value
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name)))):
             return _made(program, statement, name)
-    return None
+    return _filled(program, statement)
+
+
+def _gets_modules(statement: ast.stmt) -> bool:
+    """Whether what a list is given in a statement is made by a class that is no Parameter."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "extend"), args=[ast.Call() as made])):
+            return called(made) not in {"Parameter", "list"} and called(made)[:1].isupper()
+    return False
+
+
+def _filled(program: Program, statement: ast.stmt) -> ast.expr | None:
+    """The one empty list of a class's ``__init__`` that it fills itself, ``self.layers = []``."""
+    method: ast.AST | None = program.source.scope_at(statement.lineno)
+    if not (isinstance(method, ast.FunctionDef) and method.name == "__init__"):
+        return None
+    empty = {
+        node.targets[0].attr: node.value
+        for node in ast.walk(method)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Attribute)
+        and isinstance(node.value, ast.List)
+        and not node.value.elts
+    }
+    appended = {
+        node.func.value.attr
+        for node in ast.walk(method)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"append", "extend"}
+        and isinstance(node.func.value, ast.Attribute)
+    }
+    found = [name for name in empty if name in appended]
+    return empty[found[0]] if len(found) == 1 else None
 
 
 def _made(program: Program, statement: ast.stmt, name: str) -> ast.expr | None:

@@ -21,6 +21,12 @@ def all_known(program: Program, statement: ast.stmt, text: str) -> bool:
     return read <= own | _known(program, statement.lineno) | set(vars(builtins))
 
 
+def known_outside(program: Program, function: ast.FunctionDef) -> set[str]:
+    """The names that a function finds around it: the module's and Python's own, not those of its class."""
+    around = [s for s in program.source.scopes_around(function.lineno) if s is not function]
+    return {name for s in around if not isinstance(s, ast.ClassDef) for name in _bound(s)} | set(vars(builtins))
+
+
 def is_last_use(program: Program, statement: ast.stmt, name: str) -> bool:
     """Whether nothing in the function around a statement reads a variable of its own after it.
 

@@ -29,7 +29,7 @@ _COMPOUND = (
 )
 
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def removed(program: Program, remedy: Remove) -> list[Edit]:
@@ -72,12 +72,20 @@ def left_out(program: Program, statement: ast.stmt) -> Edit:
 def inserted(program: Program, remedy: Insert) -> list[Edit]:
     """A new statement beside another."""
     statement = program.statement(remedy.at)
-    loops = [] if statement is None else [each for each in _outwards(program, statement) if isinstance(each, _LOOPS)]
+    loops = [] if statement is None else [each for each in outwards(program, statement) if isinstance(each, LOOPS)]
     if loops and remedy.outside_loops:
         statement = loops[-1]
-    if statement is None or (loops and remedy.once) or not all_known(program, statement, remedy.text):
+    if statement is None or (remedy.once and _runs_again(program, statement)):
+        return []
+    if not all_known(program, statement, remedy.text):
         return []
     return beside(program, statement, remedy.text, remedy.where)
+
+
+def _runs_again(program: Program, statement: ast.stmt) -> bool:
+    """Whether each round of a loop runs it: what stands under a condition may have its round."""
+    around = [each for each in outwards(program, statement) if each is not statement]
+    return isinstance(next((each for each in around if isinstance(each, (*LOOPS, ast.If))), None), LOOPS)
 
 
 def beside(program: Program, statement: ast.stmt, text: str, where: str) -> list[Edit]:
@@ -117,7 +125,7 @@ def hoisted(program: Program, remedy: Hoist) -> list[Edit]:
     if (
         pair is None
         or one is None
-        or not isinstance(pair[0], _LOOPS)
+        or not isinstance(pair[0], LOOPS)
         or not all_known(program, pair[0], program.written(one))
     ):
         return []
@@ -127,8 +135,8 @@ def hoisted(program: Program, remedy: Hoist) -> list[Edit]:
 def run_once(program: Program, remedy: RunOnce) -> list[Edit]:
     """The statement before the outermost loop that it depends on nothing of, with what is around it in that loop."""
     statement = program.statement(remedy.at)
-    around = [] if statement is None else list(_outwards(program, statement))
-    for loop, inside in reversed([(b, a) for a, b in pairwise(around) if isinstance(b, _LOOPS)]):
+    around = [] if statement is None else list(outwards(program, statement))
+    for loop, inside in reversed([(b, a) for a, b in pairwise(around) if isinstance(b, LOOPS)]):
         if not isinstance(inside, (ast.If, ast.Try, ast.Match)) and _needs_nothing_of(loop, inside):
             return _moved(program, inside, loop, "before")
     return []
@@ -182,7 +190,7 @@ def repeated(program: Program, remedy: Again) -> list[Edit]:
         return []
     if not all_known(program, other, program.written(one)):
         return []
-    if remedy.once and any(isinstance(each, _LOOPS) for each in _outwards(program, other)):
+    if remedy.once and _runs_again(program, other):
         return []
     lines = program.reindented(one.lineno, end_of(one)[0], program.indent(other)).rstrip("\n") + "\n"
     return _put(program, other, program.written(one), lines, remedy.where)
@@ -190,15 +198,15 @@ def repeated(program: Program, remedy: Again) -> list[Edit]:
 
 def _in_one_block(program: Program, one: ast.stmt, other: ast.stmt) -> tuple[ast.stmt, ast.stmt] | None:
     """The innermost block around both: (the statement in it that holds the one, that which holds the other)."""
-    around = {id(statement) for statement in _outwards(program, one)}
-    for holder in _outwards(program, other):
+    around = {id(statement) for statement in outwards(program, one)}
+    for holder in outwards(program, other):
         for member in program.block(holder):
             if id(member) in around:
                 return member, holder
     return None
 
 
-def _outwards(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
+def outwards(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
     """A statement and all that it is a part of, up to the function that it is in."""
     node: ast.AST | None = statement
     while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):

@@ -7,7 +7,35 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.closures import backward_from, bound_now, chained, returned_also
+from autograd_inspector.edits.closures import (
+    backward_from,
+    bound_now,
+    chained,
+    returned_also,
+    returned_swapped,
+)
+from autograd_inspector.edits.constructs import (
+    added_in_place,
+    as_list,
+    as_property,
+    entered_here,
+    put_beside,
+    reentered,
+    truly_divided,
+    written_back,
+)
+from autograd_inspector.edits.derivatives import gradient_returned
+from autograd_inspector.edits.exchanged import (
+    also_detached,
+    also_given,
+    assigned_detached,
+    converted,
+    deeply_copied,
+    into_parameter,
+    not_copied,
+    parts_swapped,
+    shared,
+)
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
@@ -16,7 +44,7 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
-from autograd_inspector.edits.freezing import frozen
+from autograd_inspector.edits.freezing import frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.patching import compiles, overlap, patched
@@ -63,6 +91,28 @@ from autograd_inspector.model.remedy import (
     Wrap,
     WriteInto,
 )
+from autograd_inspector.model.rewrites import (
+    AddInPlace,
+    AlsoDetach,
+    AlsoGiven,
+    AsList,
+    AsProperty,
+    BesideCall,
+    Convert,
+    DeepCopy,
+    DetachAssigned,
+    EnterHere,
+    IntoParameter,
+    NotCopied,
+    Reenter,
+    ReturnGradient,
+    Share,
+    SwapParts,
+    SwapReturned,
+    TrueDivision,
+    Unfreeze,
+    WriteBack,
+)
 from autograd_inspector.source.parsed import parsed
 
 Writer = Callable[[Program, Any], list[Edit]]
@@ -101,6 +151,26 @@ _WRITERS: Mapping[type, Writer] = {
     ChainRule: chained,
     ReturnAlso: returned_also,
     AddUp: added_up,
+    AddInPlace: added_in_place,
+    NotCopied: not_copied,
+    ReturnGradient: gradient_returned,
+    Unfreeze: unfrozen,
+    DeepCopy: deeply_copied,
+    DetachAssigned: assigned_detached,
+    SwapReturned: returned_swapped,
+    AlsoDetach: also_detached,
+    BesideCall: put_beside,
+    AlsoGiven: also_given,
+    AsList: as_list,
+    AsProperty: as_property,
+    Convert: converted,
+    EnterHere: entered_here,
+    IntoParameter: into_parameter,
+    Reenter: reentered,
+    Share: shared,
+    SwapParts: parts_swapped,
+    TrueDivision: truly_divided,
+    WriteBack: written_back,
 }
 
 Programs = Callable[[Location], Program | None]

@@ -8,13 +8,30 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
-
 from autograd_inspector.model.location import Location
-
-
-class Remedy(Struct, frozen=True, tag=True):
-    """One thing to do."""
+from autograd_inspector.model.remedy_base import Remedy
+from autograd_inspector.model.rewrites import (
+    AddInPlace,
+    AlsoDetach,
+    AlsoGiven,
+    AsList,
+    AsProperty,
+    BesideCall,
+    Convert,
+    DeepCopy,
+    DetachAssigned,
+    EnterHere,
+    IntoParameter,
+    NotCopied,
+    Reenter,
+    ReturnGradient,
+    Share,
+    SwapParts,
+    SwapReturned,
+    TrueDivision,
+    Unfreeze,
+    WriteBack,
+)
 
 
 class TakeOff(Remedy, frozen=True):
@@ -72,7 +89,7 @@ class Remove(Remedy, frozen=True):
 class Insert(Remedy, frozen=True):
     """Put a statement before or behind the one at a place; ``outside_loops``, beside the outermost loop around it.
 
-    ``once``: there is no such place within a loop.
+    ``once``: there is no such place that each round of a loop runs.
     """
 
     at: Location
@@ -212,7 +229,7 @@ class WriteInto(Remedy, frozen=True):
 
 
 class BindNow(Remedy, frozen=True):
-    """Let the function that is made at a place keep the values that some variables have there."""
+    """Let the function made at a place keep the values that some variables have there; (): those of its loop."""
 
     at: Location
     names: tuple[str, ...]
@@ -231,10 +248,14 @@ class BackwardFrom(Remedy, frozen=True):
 
 
 class Unwrap(Remedy, frozen=True):
-    """Use what a function is given at a place in place of its result: ``x`` of ``torch.softmax(x, 1)``."""
+    """Use what a function is given at a place in place of its result: ``x`` of ``torch.softmax(x, 1)``.
+
+    ``module``: it is an attribute that holds a module, and no method of what it is read from.
+    """
 
     at: Location
     function: str
+    module: bool = False
 
 
 class OtherModule(Remedy, frozen=True):
@@ -333,7 +354,27 @@ Remedies = tuple[
     | OtherModule
     | LeaveThere
     | EachItsOwn
-    | ReturnNew,
+    | ReturnNew
+    | AddInPlace
+    | NotCopied
+    | ReturnGradient
+    | Unfreeze
+    | DeepCopy
+    | DetachAssigned
+    | SwapReturned
+    | AlsoDetach
+    | BesideCall
+    | AlsoGiven
+    | AsList
+    | AsProperty
+    | Convert
+    | EnterHere
+    | IntoParameter
+    | Reenter
+    | Share
+    | SwapParts
+    | TrueDivision
+    | WriteBack,
     ...,
 ]
 """All of them together are one way to cure a problem."""

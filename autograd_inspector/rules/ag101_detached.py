@@ -11,6 +11,7 @@ from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.cuts import attached, traced
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
@@ -66,6 +67,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     if cut.ops[0].name == "grad":
         yield from traced(analysis, cut)
+    elif analysis.capture.sites[cut.ops[0].site].through == "Module.state_dict":
+        place = analysis.capture.place(cut.ops[0].site)
+        owner = called_on(place, "state_dict")
+        if place is not None and owner:
+            yield (Operand(place, "whole", f"dict({owner}.named_parameters())"),)
     elif serves_one_loss(analysis, cut):
         yield from attached(analysis, cut.ops)
 

@@ -12,7 +12,8 @@ from autograd_inspector.advice.spelling import copy_of, is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Region, Trait
-from autograd_inspector.model.remedy import Remedies, Rename, Substitute
+from autograd_inspector.model.remedy import Remedies, Substitute
+from autograd_inspector.model.rewrites import Reenter
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -148,7 +149,7 @@ def _cures(analysis: Analysis, op: Op, name: str, region: Region | None) -> Iter
     capture = analysis.capture
     place = capture.place(region.definition if region.decorated else region.site) if region is not None else None
     if place is not None:
-        yield (Rename(place, "no_grad"),)
+        yield (Reenter(place, "no_grad"),)
     used = capture.place(op.site)
     if used is not None and is_path(name):
         yield (Substitute(used, name, "{}.clone()"),)

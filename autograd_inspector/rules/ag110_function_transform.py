@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import IndependentResult, NamesUnmatched, RandomUnderVmap
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -121,6 +122,10 @@ def _random(analysis: Analysis, event: RandomUnderVmap) -> Problem:
         analysis.places((event, "made by vmap here"), (site, "random op called here")),
         ("torch.vmap", *([op.name] if op is not None else [])),
         ops=(op.index,) if op is not None else (),
+        cures=tuple(
+            (SetArgument(place, "vmap", "randomness", '"different"'),)
+            for place in analysis.user_frames(event.site, "")[:1]
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snaps
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Operand, Remedies
+from autograd_inspector.model.rewrites import DeepCopy
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -69,6 +70,7 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
         analysis.places((found.op, f"{done} itself here"), (found.step, "moved here")),
         tuple(names),
         ops=(found.op.index,),
+        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(found.op.site, "")[:1]),
     )
 
 

@@ -10,7 +10,7 @@ from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ResultDiscarded
-from autograd_inspector.model.remedy import Remedies, WriteInto
+from autograd_inspector.model.remedy import OutOfPlace, Remedies, WriteInto
 from autograd_inspector.model.wording import agree, summarize_names
 
 _UPDATES = (
@@ -94,6 +94,7 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         analysis.user_frames(event.site, "written and lost here"),
         tuple(names),
         ops=(event.at,),
+        cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(event.site, "")[:1]),
     )
 
 

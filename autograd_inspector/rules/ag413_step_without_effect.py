@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.optimizers import made_again
+from autograd_inspector.advice.remedies.protocol import moved_beside
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.idle_schedulers import LeftBehind, left_behind
 from autograd_inspector.analysis.optimizers.idle_steps import (
@@ -24,6 +25,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
 from autograd_inspector.model.remedy import WriteInto
+from autograd_inspector.model.rewrites import TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -180,6 +182,7 @@ def _ran_out(analysis: Analysis, found: AtZero, kinds: str, made: list[Location]
         ),
         (optimizer.type, "lr"),
         ops=(last.op,),
+        cures=tuple(moved_beside(analysis, [event.site for event in moved[-1:]], last.site)),
     )
 
 
@@ -225,4 +228,18 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         tuple(places),
         (optimizer.type, "lr"),
         ops=(last.op,),
+        cures=tuple(
+            (
+                *((TrueDivision(place),) for place in (*factors, *made)),
+                *moved_beside(analysis, _stepped_too_often(analysis, found), last.site),
+            )
+            if found.moved_on
+            else moved_beside(analysis, [event.site for event in found.later[:1]], last.site)
+        ),
     )
+
+
+def _stepped_too_often(analysis: Analysis, found: AtZero) -> list[int]:
+    """Where the schedule is stepped, if that is more often than the optimizer: with each micro-batch."""
+    events = [event for event in analysis.capture.events_of(SchedulerStepped) if event.optimizer == found.optimizer.id]
+    return [event.site for event in events[-1:]] if len(events) > len(found.steps) else []

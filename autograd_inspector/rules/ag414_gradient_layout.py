@@ -11,6 +11,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParameterRegistered, SparseGradientsMet
+from autograd_inspector.model.remedy import Remedies, SetArgument, SetEverywhere
 from autograd_inspector.model.settings import is_off
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
@@ -67,7 +68,20 @@ def _finding(analysis: Analysis, event: SparseGradientsMet, step: Step) -> Probl
         ),
         tuple(names),
         ops=(step.op,),
+        cures=() if wants_sparse else (*_dense(analysis, refused), *_undecayed(analysis, optimizer)),
     )
+
+
+def _dense(analysis: Analysis, tensors: tuple[int, ...]) -> Iterator[Remedies]:
+    """Embeddings whose gradients are dense, which every optimizer takes."""
+    yield from ((SetEverywhere(place, "sparse", "True", "False"),) for place in _made(analysis, tensors)[:4])
+
+
+def _undecayed(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """SGD without weight decay, which takes sparse gradients."""
+    place = analysis.capture.place(optimizer.site)
+    if optimizer.type == "SGD" and place is not None:
+        yield (SetArgument(place, optimizer.type, "weight_decay", ""),)
 
 
 def _fix(optimizer: OptimizerRecord, kind: str, *, both: bool, wants_sparse: bool) -> str:

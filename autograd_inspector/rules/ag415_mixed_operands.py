@@ -14,7 +14,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ModelLoaded, ParameterRegistered, ParametersConverted
-from autograd_inspector.model.remedy import Remedies, SetArgument
+from autograd_inspector.model.remedy import Operand, Remedies, SetArgument
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
@@ -83,7 +83,7 @@ def _mixed(analysis: Analysis, op: Op, value: Property) -> Iterator[Problem]:
         ),
         tuple(name_of(analysis, t) for t in (*met, *(origin.tensor for origin in origins))),
         ops=(op.index,),
-        cures=tuple(_cures(analysis, blamed[0])),
+        cures=(*_cures(analysis, blamed[0]), *(_cast(analysis, op, met) if value is _dtype else ())),
     )
 
 
@@ -92,6 +92,19 @@ def _cures(analysis: Analysis, origin: Origin) -> Iterator[Remedies]:
     if isinstance(origin.event, ModelLoaded):
         places = analysis.user_frames(origin.event.site, "")
         yield from ((SetArgument(place, "load_state_dict", "assign", ""),) for place in places)
+
+
+def _cast(analysis: Analysis, op: Op, met: list[int]) -> Iterator[Remedies]:
+    """What a layer is given gets the dtype of its parameters, where the layer is called."""
+    tensors = analysis.capture.tensors
+    parameters = {tensors[t].dtype for t in met if tensors[t].kind == "parameter"}
+    given = [t for t in met if tensors[t].kind != "parameter"]
+    call = analysis.capture.call_of(op)
+    if call is None or len(parameters) != 1 or given != [t for t in op.inputs[:1] if t in given]:
+        return
+    dtype = parameters.pop()
+    method = f"{{}}.to(torch.{dtype})" if dtype != "float32" else "{}.float()"
+    yield from ((Operand(place, "argument", method),) for place in analysis.user_frames(op.site, "")[:1])
 
 
 def _rank(origin: Origin, record: TensorRecord) -> int:

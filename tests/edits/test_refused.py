@@ -23,6 +23,21 @@ from autograd_inspector.model.remedy import (
     Unblock,
     Wrap,
 )
+from autograd_inspector.model.rewrites import (
+    AddInPlace,
+    AlsoGiven,
+    AsList,
+    AsProperty,
+    BesideCall,
+    DeepCopy,
+    EnterHere,
+    IntoParameter,
+    Reenter,
+    SwapParts,
+    SwapReturned,
+    TrueDivision,
+    WriteBack,
+)
 
 
 def place(text, part):
@@ -100,6 +115,63 @@ CASES = {
         lambda t: Again(place(t, "o = f(x)"), place(t, "g(x)"), once=True),
     ),
     "several sums by a slice": ("a[1:] += b\n", lambda t: AddUp(place(t, "a[1:] += b"))),
+    "a copy of what is a copy itself": (
+        "y = torch.from_numpy(x.numpy()[i])\n",
+        lambda t: TakeOff(place(t, "torch.from_numpy(x.numpy()[i])")),
+    ),
+    "a value of a list that is copied as a whole": (
+        "y = torch.tensor([a - b for a, b in zip(x.tolist(), z)])\n",
+        lambda t: TakeOff(place(t, "x.tolist()")),
+    ),
+    "an attribute that is computed of a local variable": (
+        "class A:\n    def __init__(self, n):\n        self.x = n.exp()\n        self.y = 1\n",
+        lambda t: AsProperty(place(t, "self.x = n.exp()")),
+    ),
+    "an attribute that something else sets": (
+        "class A:\n    def __init__(self):\n        self.x = self.n.exp()\n        self.y = 1\na.x = 2\n",
+        lambda t: AsProperty(place(t, "self.x = self.n.exp()")),
+    ),
+    "a mode that is not entered": (
+        "with torch.inference_mode(False):\n    f(x)\n",
+        lambda t: Reenter(place(t, "torch.inference_mode(False)"), "no_grad"),
+    ),
+    "a context with nothing behind it": ("torch.no_grad()\n", lambda t: EnterHere(place(t, "torch.no_grad()"))),
+    "a call that is no context": ("f()\ng()\n", lambda t: EnterHere(place(t, "f()"))),
+    "a division without remainder of a module": ("x = a // b\n", lambda t: TrueDivision(place(t, "a // b"))),
+    "a list that is kept already": (
+        "p = list(net.parameters())\nclip(p, 1)\n",
+        lambda t: AsList(place(t, "clip(p, 1)")),
+    ),
+    "a loss that adds itself up": (
+        "for x in y:\n    s = s + f(x)\ns.backward()\n",
+        lambda t: AddInPlace(place(t, "s = s + f(x)"), place(t, "s.backward()")),
+    ),
+    "a loss that each backward reads": (
+        "for x in y:\n    s = f(x)\n    s.backward()\n",
+        lambda t: AddInPlace(place(t, "s = f(x)"), place(t, "s.backward()")),
+    ),
+    "three parts in another order": ("o = Adam([a, b, c])\n", lambda t: SwapParts(place(t, "Adam([a, b, c])"))),
+    "a gradient that no loop hands on": (
+        "m.grad = p.grad\no.step()\n",
+        lambda t: WriteBack(place(t, "m.grad = p.grad"), place(t, "o.step()")),
+    ),
+    "a call that returns less than it is given": (
+        "m = prepare(m, l)\no = 1\n",
+        lambda t: AlsoGiven(place(t, "m = prepare(m, l)"), "o"),
+    ),
+    "a value that is no parameter": ("w = f(x)\n", lambda t: IntoParameter(place(t, "w = f(x)"))),
+    "copies of which it is not known which one is meant": (
+        "a = copy.copy(x)\nb = copy.copy(y)\nf(a)\n",
+        lambda t: DeepCopy(place(t, "f(a)")),
+    ),
+    "gradients that a list returns": (
+        "class F:\n    def backward(ctx, g):\n        return (*ctx.g, g)\n",
+        lambda t: SwapReturned(place(t, "return (*ctx.g, g)"), 0, 1),
+    ),
+    "two steps of one scaler": (
+        "def f():\n    s.step(a)\n    s.step(b)\n    s.update()\n",
+        lambda t: BesideCall(place(t, "s.update()"), "step"),
+    ),
     "out of a loop that it is not in": ("a()\nb()\n", lambda t: Hoist(place(t, "a()"), place(t, "b()"))),
 }
 

@@ -4,7 +4,7 @@ Each program runs once in a block, in a fork; then its text with `report.patched
 program: `offered`, the report changes its file (with the edits of its infos, where the truth says that the fault is
 minor); `compiles`, what it gives is Python; `harmless`, it raises nothing where the program did not raise; `cured`, the
 patched program no longer shows the symptom; `quiet`, and fewer errors and warnings are told, none of them new. Of a
-healthy one: `same`, no edit that is called safe, be it of an info, changes how it ends.
+healthy one: `compiles` as well, and `same`, no edit that is called safe, be it of an info, changes how it ends.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def seen(source: Path, text: str | None = None) -> Seen:
     return Seen(
         _shows(module, truth, outcome),
         tuple(sorted(finding.rule for finding in report.findings if finding.severity in LOUD)),
-        report.patched(every if truth.minor else None).get(str(source), ""),
+        report.patched(every if truth.minor or truth.healthy else None).get(str(source), ""),
         report.patched(every, unsafe=False).get(str(source), ""),
         repr(outcome)[:200] if isinstance(outcome, Exception) else "",
     )
@@ -79,9 +79,8 @@ def repaired(source: Path) -> Score:
     truth = truth_of(loaded(source))
     first = _forked(source)
     if truth.healthy:
-        if not first.safe:
-            return Score({})
-        return Score({"same": _forked(source, first.safe).symptom == first.symptom})
+        same = {"same": _forked(source, first.safe).symptom == first.symptom} if first.safe else {}
+        return Score({"compiles": compiles(first.patched)} | same)
     second = _forked(source, first.patched) if first.patched else None
     said = [f"told {[*first.loud]}", *([f"then {[*second.loud]} {second.fault}"] if second else [])]
     return Score(judged(first, second), said)

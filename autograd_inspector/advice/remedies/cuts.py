@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.model.remedy import Insert, Operand, Remedies, Remove, SetArgument, TakeOff, Unblock, Undecorate
+from autograd_inspector.model.remedy import (
+    Again,
+    Insert,
+    Operand,
+    Remedies,
+    Remove,
+    SetArgument,
+    TakeOff,
+    Unblock,
+    Undecorate,
+)
 
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
@@ -38,6 +49,7 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
     """The computation outside of the grad mode that kept it from being recorded."""
     capture = analysis.capture
     if freed_too_early(capture, analysis.flow, cut.ops):
+        yield from _once_more(analysis, cut)
         return
     ran = [place for op in cut.ops if (place := capture.place(op.site)) is not None]
     if region.at_entry:
@@ -55,6 +67,22 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
         yield (Remove(place, "set_grad_enabled" if region.api.startswith("torch.set_grad_enabled") else ""),)
 
 
+def _once_more(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    """It is computed again, with its graph, right before the loss that needs it reads it."""
+    roots = [(root, cut.backward.start) for root in cut.backward.roots]
+    made = {op.index for op in cut.ops}
+    results = {*cut.through, *(t for op in cut.ops for t in op.outputs)}
+    readers = [
+        op
+        for op, _ in analysis.flow.upstream(roots)
+        if op.recorded and op.index not in made and not results.isdisjoint(op.inputs)
+    ]
+    for reader in sorted(readers, key=lambda op: op.index)[:1]:
+        pair = meeting(analysis, cut.ops[0].site, reader.site)
+        if pair is not None and pair[0].lineno < pair[1].lineno:
+            yield (Again(*pair),)
+
+
 def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies]:
     """The result of an op without its history; or one of its two operands, by what was read there."""
     place = analysis.capture.place(op.site)
@@ -66,8 +94,12 @@ def detached(analysis: Analysis, op: Op, operand: int = -1) -> Iterator[Remedies
         yield (Operand(place, "last", "{}.detach()"),)
 
 
+_DIFFERENTIATE = ("grad", "jacobian", "hessian", "vjp", "jvp", "vhp", "hvp")
+"""What torch.autograd and torch.autograd.functional differentiate with."""
+
+
 def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     """A gradient that is differentiated again with its graph."""
     place = analysis.capture.place(cut.ops[0].site)
     if place is not None:
-        yield (SetArgument(place, "grad", "create_graph", "True"),)
+        yield from ((SetArgument(place, function, "create_graph", "True"),) for function in _DIFFERENTIATE)

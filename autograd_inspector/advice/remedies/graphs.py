@@ -8,15 +8,60 @@ from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
+from autograd_inspector.model.rewrites import AsProperty
 
 
 def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[Remedies]:
-    """What was kept is made in each round, where it is read."""
-    pair = meeting(analysis, made.site, reader.site) if made is not None else None
-    if pair is not None and made is not None and pair[0] == analysis.capture.place(made.site):
-        yield (Again(*pair),)
+    """What was kept is made in each round, where it is read; of an attribute, whenever it is read."""
+    if made is None:
+        return
+    pair = meeting(analysis, made.site, reader.site)
+    own = analysis.capture.place(made.site)
+    for place in analysis.user_frames(made.site, ""):
+        if not _makes_it_whole(analysis, made, place):
+            continue
+        yield (AsProperty(place),)
+        if pair is not None and place.line == pair[0].line and (pair[0] == own or place.assigned):
+            yield (Again(*pair),)
+
+
+def _makes_it_whole(analysis: Analysis, made: Op, place: Location) -> bool:
+    """Whether running the statement at a place again gives the value a new graph, and does nothing else.
+
+    A backward, a step or new parameters are no value. A part of the graph that was there before stays an old one.
+    """
+    capture = analysis.capture
+    doing = [
+        *(run.site for run in capture.backwards),
+        *(step.site for step in capture.steps),
+        *(event.site for event in capture.events_of(ParameterRegistered)),
+    ]
+    if any(_within(analysis, site, place) for site in doing):
+        return False
+    inside = {made.index}
+    for op, _ in analysis.flow.upstream([(t, made.index + 1) for t in made.outputs]):
+        if op.index not in inside and not _within(analysis, op.site, place):
+            continue
+        inside.add(op.index)
+        for read in op.inputs:
+            above = analysis.flow.birth(read)
+            record = capture.tensors[read]
+            if (
+                above is not None
+                and record.requires_grad
+                and not record.leaf
+                and not _within(analysis, above.site, place)
+            ):
+                return False
+    return True
+
+
+def _within(analysis: Analysis, site: int, place: Location) -> bool:
+    return any(frame.line == place.line for frame in analysis.capture.site(site))
 
 
 def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by: Backward) -> Iterator[Remedies]:

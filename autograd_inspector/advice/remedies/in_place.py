@@ -34,6 +34,8 @@ def kept_apart(
         return
     if any(_has_to_last(analysis, edit) for edit in by_site.values()):
         yield from _behind(analysis, by_site, run)
+        if saver is not None and not any(edit.has(Trait.STEP) for edit in by_site.values()):
+            yield from reads_copy(analysis, saver, name)
         return
     places = [(analysis.capture.place(site), edit) for site, edit in by_site.items()]
     apart = tuple(out_of_place(analysis, edit, place) for place, edit in places if place is not None)

@@ -10,6 +10,8 @@ from autograd_inspector.analysis.losses.paired import Paired
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, Remedies, SwapArguments, Unwrap
 
+_MODULES = {"Softmax", "LogSoftmax", "Sigmoid", "LogSigmoid", "Softmax2d"}
+
 
 def as_expected(analysis: Analysis, found: WrongInput) -> Iterator[Remedies]:
     """The loss function gets what it expects; where only the loss reads a probability, its logits stay."""
@@ -18,7 +20,9 @@ def as_expected(analysis: Analysis, found: WrongInput) -> Iterator[Remedies]:
     readers = {reader for tensor in found.made.outputs for reader in capture.readers.get(tensor, ())}
     if found.expected != "log-probabilities":
         if made is not None and readers <= {found.loss.index}:
-            yield (Unwrap(made, found.made.name),)
+            call = capture.call_of(found.made)
+            own = call is not None and call.type in _MODULES
+            yield (Unwrap(made, call.path.rpartition(".")[2] if own and call is not None else found.made.name, own),)
         into_logits = "{}.logit()" if found.given == "probabilities" else "{}.log()"
         if place is not None and found.given != "scores":
             yield (Operand(place, "argument", into_logits),)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.optimizer_snippets import group_added, model_of, remade, state_moved, stepper
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.modules.parameter_origins import birthplace
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
+from autograd_inspector.model.program_events import SchedulerMade
 from autograd_inspector.model.remedy import Again, Insert, Move, Operand, Remedies, SetArgument
+from autograd_inspector.model.rewrites import IntoParameter, NotCopied
 
 
 def made_afterwards(
@@ -22,11 +26,12 @@ def made_afterwards(
         yield (SetArgument(frames[0], "load_state_dict", "assign", ""),)
     pair = meeting_of(frames, analysis.capture.site(optimizer.site))
     again = remade(analysis, optimizer, parameters)
+    schedules = _schedules(analysis, optimizer, frames)
     if pair is not None and again:
-        yield (Insert(pair[0], again, "behind", once=True),)
+        yield Insert(pair[0], again, "behind", once=True), *schedules
     if pair is not None:
         yield (Move(pair[1], pair[0]),)
-        yield (Again(pair[1], pair[0], "behind", once=True),)
+        yield Again(pair[1], pair[0], "behind", once=True), *schedules
     first = next((reader for t in parameters if (reader := analysis.lifecycle.first_reader(t)) is not None), None)
     if not frames and again and first is not None:
         stepped = [
@@ -36,6 +41,27 @@ def made_afterwards(
         ]
         made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
         yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
+
+
+def _schedules(analysis: Analysis, optimizer: OptimizerRecord, replaced: list[Location]) -> tuple[Again, ...]:
+    """What was made for the optimizer before the replacement is made again behind it, for the new optimizer."""
+    made = (event for event in analysis.capture.events_of(SchedulerMade) if event.optimizer == optimizer.id)
+    pairs = (meeting_of(analysis.capture.site(event.site), replaced) for event in made)
+    return tuple(
+        Again(*pair, "behind", once=True) for pair in pairs if pair is not None and pair[0].lineno < pair[1].lineno
+    )
+
+
+def written_into(
+    analysis: Analysis, optimizer: OptimizerRecord, held: Iterable[int], replacements: tuple[int, ...]
+) -> Iterator[Remedies]:
+    """What took the place of parameters of the same shapes is copied into those that the optimizer holds."""
+    tensors = analysis.capture.tensors
+    if Counter(tensors[t].shape for t in held) != Counter(tensors[t].shape for t in replacements):
+        return
+    made = [next(iter(birthplace(analysis, t, optimizer, "")), None) for t in replacements]
+    if made and None not in made:
+        yield tuple(IntoParameter(place) for place in dict.fromkeys(made) if place is not None)
 
 
 def added_to(
@@ -52,6 +78,7 @@ def added_to(
     if pair is not None and pair[0].lineno > pair[1].lineno:
         yield (Move(pair[1], pair[0]),)
         yield (Again(pair[1], pair[0], "behind", once=True),)
+    yield from given_instead(analysis, optimizer, (*optimizer.held, *parameters))
 
 
 def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
@@ -64,6 +91,8 @@ def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
 def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:
     """The parameters that its loss trains, in place of those that it was given."""
     model, place = model_of(analysis, parameters), analysis.capture.place(optimizer.site)
+    if place is not None:
+        yield (NotCopied(place),)
     there = not any(analysis.lifecycle.began_after(tensor, optimizer) for tensor in parameters)
     if there and model and len(optimizer.groups) == 1 and place is not None:
         yield (Operand(place, "first", f"{model}.parameters()"),)

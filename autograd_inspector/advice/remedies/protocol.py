@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
@@ -12,7 +12,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.remedy import BackwardFrom, Hoist, Insert, Move, Remedies, Remove
+from autograd_inspector.model.remedy import Again, BackwardFrom, Hoist, Insert, Move, Remedies, Remove
 
 
 def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
@@ -20,6 +20,14 @@ def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
     pair = meeting(analysis, early, late)
     if pair is not None:
         yield (Move(*pair, "behind"),)
+
+
+def moved_beside(analysis: Analysis, sites: Iterable[int], step: int) -> Iterator[Remedies]:
+    """What runs at those sites runs right behind what runs at another one instead, as often as that."""
+    for site in sites:
+        pair = meeting(analysis, site, step)
+        if pair is not None:
+            yield Remove(pair[0]), Again(pair[0], pair[1], "behind")
 
 
 def brought_forward(analysis: Analysis, late: int, early: int) -> Iterator[Remedies]:

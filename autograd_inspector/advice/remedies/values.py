@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Final, Literal
 
 from autograd_inspector.analysis.analysis import Analysis
@@ -25,6 +26,9 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
     place = analysis.capture.place(op.site) if op is not None else None
     if op is None or place is None:
         return
+    if forward and is_a(op.name, OpKind.REDUCES) and not _elements(analysis, op):
+        yield (Operand(place, "whole", "{}.nan_to_num()"),)
+        return
     for kinds, which, instead in _GUARDS:
         if is_a(op.name, kinds):
             root = is_a(op.name, OpKind.TAKES_ROOT) and not forward
@@ -32,9 +36,23 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
             return
 
 
+def _elements(analysis: Analysis, op: Op) -> int:
+    return prod(analysis.capture.tensors[op.inputs[0]].shape) if op.inputs else 1
+
+
+def masked_finitely(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """What was set to -inf is a large negative number: a row of nothing else still has a softmax."""
+    place = analysis.capture.place(op.site)
+    dtypes = {analysis.capture.tensors[t].dtype for t in op.outputs}
+    if place is not None and is_a(op.name, OpKind.CHOOSES):
+        yield (Operand(place, "last", "-1e4" if dtypes == {"float16"} else "-1e9"),)
+
+
 def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """The hard value forward, and the gradient of what it was computed from."""
     place, tensors = analysis.capture.place(op.site), analysis.capture.tensors
+    if _is_an_index(analysis, op):
+        return
     soft = [tensors[t].shape for t in op.inputs[:1]]
     if place is not None and soft and [tensors[t].shape for t in op.outputs] == soft:
         yield (StraightThrough(place),)
@@ -46,6 +64,20 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
             made = analysis.flow.birth(op.inputs[0])
             scores = made is None or not is_a(made.name, OpKind.SOFTMAX) or is_a(made.name, OpKind.LIKELIHOOD)
             yield (StraightThrough(where, place, ".softmax(-1)" if scores else ""),)
+
+
+def _is_an_index(analysis: Analysis, op: Op) -> bool:
+    """Whether integers that it returns, or a view of them, say which elements of another tensor are taken."""
+    capture = analysis.capture
+    todo = [t for t in op.outputs if capture.tensors[t].dtype.startswith("int")]
+    while todo:
+        tensor = todo.pop()
+        for reader in (capture.ops[at] for at in capture.readers.get(tensor, ())):
+            if is_a(reader.name, OpKind.VIEWS) and reader.inputs[:1] == (tensor,):
+                todo += reader.outputs
+            elif is_a(reader.name, OpKind.SELECTS | OpKind.RENORMALISES) and len(set(reader.inputs)) > 1:
+                return True
+    return False
 
 
 def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:
@@ -61,3 +93,14 @@ def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     new = {"F": "leaky_relu", "torch.nn.functional": "leaky_relu", "torch": "nn.functional.leaky_relu"}.get(owner, "")
     if place is not None and new:
         yield (Rename(place, new),)
+
+
+def smooth(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """A hyperbolic tangent in the place of a ReLU, which has no second derivative."""
+    call = analysis.capture.call_of(op)
+    if op.name.strip("_") != "relu":
+        return
+    if call is not None and call.type == "ReLU":
+        yield from ((OtherModule(place, "ReLU", "Tanh"),) for place in analysis.user_frames(op.site, ""))
+    else:
+        yield from ((Rename(place, "tanh"),) for place in analysis.user_frames(op.site, "")[:1])

@@ -66,6 +66,12 @@ class OneMemory:
             for steps, edits in zip(stepped, edited, strict=True)
         )
 
+    def learn_both(self, pair: Shared) -> bool:
+        """Whether optimizers step both with gradients of their own, and each is all of the memory."""
+        tensors = self._capture.tensors
+        whole = tensors[pair.owner].shape == tensors[pair.joined].shape
+        return whole and all(self._stepped(tensor, pair.since) for tensor in (pair.owner, pair.joined))
+
     def moves_frozen_rows(self, pair: Shared) -> bool:
         """Whether an optimizer steps a part of the memory of the other, which is frozen and read again afterwards.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.remedies.checkpoints import not_reentrant
+from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import is_path, method_on
 from autograd_inspector.analysis.analysis import Analysis
@@ -14,6 +15,7 @@ from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
+from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -172,8 +174,24 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             ),
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),
-        cures=tuple(_thawed(analysis, inputs, run)),
+        cures=(*_thawed_again(analysis, learnt, frozen, run), *_thawed(analysis, inputs, run)),
     )
+
+
+def _thawed_again(analysis: Analysis, learnt: tuple[int, ...], frozen: list[int], run: Backward) -> Iterator[Remedies]:
+    """What the optimizer was given requires grad again, where more was frozen than that: a base under its adapters."""
+    holders = [o for o in analysis.capture.placement.optimizers if set(learnt) <= set(o.held)]
+    if not learnt or len(holders) != 1 or set(frozen) <= set(holders[0].held):
+        return
+    changes = analysis.lifecycle.frozen(learnt, until=run.start)
+    pair = meeting_of(
+        [f for change in changes[-1:] for f in analysis.capture.site(change.site)],
+        analysis.capture.site(holders[0].site),
+    )
+    own = variable(analysis, holders[0])
+    text = f'for group in {own}.param_groups:\n    for p in group["params"]:\n        p.requires_grad_(True)'
+    if pair is not None:
+        yield (Insert(max(pair, key=lambda place: place.lineno), text, "behind", once=True),)
 
 
 def _thawed(analysis: Analysis, tensors: Iterable[int], run: Backward) -> Iterator[Remedies]:

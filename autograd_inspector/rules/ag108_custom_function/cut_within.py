@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.within_backward import cuts_within
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import TakeOff
 
 
 def cut_within(analysis: Analysis) -> Iterator[Problem]:
@@ -27,4 +28,5 @@ def cut_within(analysis: Analysis) -> Iterator[Problem]:
             ),
             (found.function, name),
             ops=(found.cut.index,),
+            cures=tuple((TakeOff(place),) for place in analysis.user_frames(found.cut.site, "")[:1]),
         )

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.none_returned import missing_edges
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
+from autograd_inspector.model.rewrites import ReturnGradient
 from autograd_inspector.model.wording import agree, summarize_names
 
 _Gap = tuple[str, frozenset[int]]
@@ -92,4 +93,8 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
         analysis.places((inner, "backward is defined here"), (op, "applied here"), (run, "backward called here")),
         (name, *names),
         ops=(op.index,),
+        cures=tuple(
+            (ReturnGradient(place, missing_edges(analysis.capture, node)),)
+            for place in analysis.user_frames(inner, "")[:1]
+        ),
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import Trait
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import OnceDifferentiable
 from autograd_inspector.model.remedy import Remedies, ReturnAlso, Undecorate
+from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
@@ -116,9 +118,32 @@ def _wrong_number(analysis: Analysis, run: Backward) -> Iterator[Problem]:
                 analysis.places((inner, "backward is defined here"), (analysis.capture.ops[node.op], "applied here")),
                 (short,),
                 ops=(node.op,),
-                cures=tuple(_completed(analysis, run, inner)),
+                cures=(
+                    *_completed(analysis, run, inner),
+                    *_in_order(analysis, run, analysis.capture.ops[node.op], inner),
+                ),
             )
             return
+
+
+def _in_order(analysis: Analysis, run: Backward, applied: Op, defined: int) -> Iterator[Remedies]:
+    """The gradient at the index that torch refused changes places with that of the input which has its shape."""
+    refused = _REFUSED.search(run.error)
+    place = analysis.capture.place(defined) if defined >= 0 else None
+    if refused is None or place is None:
+        return
+    index, got, expected = int(refused[1]), *(_shape(text) for text in refused.groups()[1:])
+    shapes = [analysis.capture.tensors[t].shape for t in applied.inputs]
+    others = [number for number, shape in enumerate(shapes) if shape == got and number != index]
+    if len(others) == 1 and index < len(shapes) and shapes[index] == expected:
+        yield (SwapReturned(place, index, others[0]),)
+
+
+_REFUSED = re.compile(r"at index (\d+) - got \[([\d, ]*)\] but expected shape compatible with \[([\d, ]*)\]")
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in text.split(",") if size.strip())
 
 
 def _completed(analysis: Analysis, run: Backward, defined: int) -> Iterator[Remedies]:

@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.rewrites import ReturnGradient
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -47,6 +48,11 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
             analysis.places((capture.function_sites.get(name, -1), "backward is defined here"), (op, "applied here")),
             (name,),
             ops=(op.index,),
+            cures=tuple(
+                (ReturnGradient(place, (0,)),)
+                for place in analysis.user_frames(capture.function_sites.get(name, -1), "")[:1]
+                if len(op.inputs) == 1
+            ),
         )
 
 

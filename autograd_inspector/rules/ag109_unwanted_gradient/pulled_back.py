@@ -12,6 +12,7 @@ from autograd_inspector.analysis.memory.self_copies import is_average
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import SwapArguments
 from autograd_inspector.model.wording import agree, summarize_names
 
 _AVERAGING = OpKind.DETACHES | OpKind.MULTIPLIES | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.INTERPOLATES
@@ -106,4 +107,5 @@ def _finding(analysis: Analysis, pulls: list[_Pull]) -> Problem:
         analysis.places((pulls[-1].op, "averaged here"), (step, "trained here")),
         (*names, *copies),
         ops=tuple(pull.op.index for pull in pulls),
+        cures=tuple((SwapArguments(place),) for place in analysis.user_frames(pulls[-1].op.site, "")[1:2]),
     )

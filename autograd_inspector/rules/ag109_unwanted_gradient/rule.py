@@ -7,9 +7,11 @@ from functools import partial
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import callee
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import PlainAttributeSet
+from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
 from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
@@ -66,6 +68,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
         (*analysis.places(*((event, "freezes nothing here") for event in plain[:1])), *_places(analysis, copies)),
         tuple(names),
+        cures=tuple(_frozen(analysis, copies)),
     )
 
 
@@ -89,6 +92,7 @@ def _stepped(analysis: Analysis) -> Iterator[Problem]:
         f"optimizer only what is to learn by gradient ({sources}).",
         (*_places(analysis, copies), *analysis.user_frames(analysis.capture.ops[last].site, "overwritten here")),
         tuple(names),
+        cures=tuple(_frozen(analysis, copies)),
     )
 
 
@@ -115,6 +119,23 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
         ),
         tuple(names),
     )
+
+
+def _frozen(analysis: Analysis, copies: Collection[int]) -> Iterator[Remedies]:
+    """The copy is frozen before the loop that calls it."""
+    called = callee(analysis.capture.place(_entrance(analysis, copies)))
+    for place in analysis.user_frames(_entrance(analysis, copies), "")[:1] if called else ():
+        yield (Insert(place, f"{called}.requires_grad_(False)", outside_loops=True),)
+        yield (Insert(place, f"{called}.requires_grad_(False)"),)
+
+
+def _entrance(analysis: Analysis, copies: Collection[int]) -> int:
+    """The site that calls the model which a copy is of."""
+    use = next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
+    call = analysis.capture.calls[use.call] if use is not None else None
+    while call is not None and call.parent >= 0:
+        call = analysis.capture.calls[call.parent]
+    return call.site if call is not None else -1
 
 
 def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.optimizer_snippets import collected
+from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.targets import TrainedTarget, trained_targets
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -35,4 +39,18 @@ def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
         ),
         tuple(names),
         ops=(found.op.index,),
+        cures=(*_frozen(analysis, found, holders), *detached(analysis, found.op, found.op.inputs[1])),
     )
+
+
+def _frozen(analysis: Analysis, found: TrainedTarget, holders: list[OptimizerRecord]) -> Iterator[Remedies]:
+    """The teacher is frozen before the optimizer is made."""
+    parameters, model = collected(analysis, found.tensors)
+    place = analysis.capture.place(holders[0].site) if holders else None
+    if place is None or not parameters:
+        return
+    inside = parameters.removeprefix(f'{model}.get_submodule("').removesuffix('").parameters()')
+    if inside != parameters and all(part.isidentifier() for part in inside.split(".")):
+        yield (Insert(place, f"{model}.{inside}.requires_grad_(False)"),)
+    else:
+        yield (Insert(place, f"for p in {parameters}:\n    p.requires_grad_(False)"),)

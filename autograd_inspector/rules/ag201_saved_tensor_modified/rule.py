@@ -8,6 +8,7 @@ from autograd_inspector.advice.copies import saves_its_result
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.older_graphs import edited_before, recompute_advice
 from autograd_inspector.advice.remedies.in_place import kept_apart
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.advice.saved_tensors import (
     Saved,
     counter_of,
@@ -25,6 +26,7 @@ from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.remedy import Again, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag201_saved_tensor_modified.earlier_round import earlier_round
@@ -143,9 +145,24 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         (*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])),
         tuple(kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
         if back is None and not before
-        else (),
+        else tuple(_recomputed(analysis, run, edits)),
         any(op.call >= 0 and analysis.capture.calls[op.call].inplace for op in edits),
     )
+
+
+def _recomputed(analysis: Analysis, run: Backward, steps: list[Op]) -> Iterator[Remedies]:
+    """What was computed before a step, and is read behind it, is computed again with the new weights."""
+    last = max((op.index for op in steps if op.has(Trait.STEP)), default=-1)
+    above = (op for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots]))
+    readers = sorted((op for op in above if op.index > last >= 0 and op.recorded), key=lambda op: op.index)
+    for reader in readers:
+        for tensor in reader.inputs:
+            made = analysis.flow.birth(tensor)
+            if made is not None and made.index < last and analysis.capture.tensors[tensor].requires_grad:
+                pair = meeting(analysis, made.site, reader.site)
+                if pair is not None and pair[0].lineno < pair[1].lineno and pair[0].assigned:
+                    yield (Again(*pair),)
+                return
 
 
 def _reader(analysis: Analysis, node: Node, saved: SavedTensor) -> Op | None:

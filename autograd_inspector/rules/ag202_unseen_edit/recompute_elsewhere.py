@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import BindNow
 
 _CHECKPOINT = "torch.utils.checkpoint"
 
@@ -105,4 +106,5 @@ def _finding(analysis: Analysis, run: Backward, before: Op, mine: int, after: Op
             "Certain, by the parameters that they read.",
         ),
         (before.index, after.index),
+        tuple((BindNow(place, ()),) for place in _entrance(analysis, run, after)[:1]),
     )

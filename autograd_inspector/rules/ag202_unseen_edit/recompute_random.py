@@ -10,6 +10,7 @@ from autograd_inspector.analysis.draws import draws
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import RandomStateDropped
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
 
@@ -47,4 +48,8 @@ def _finding(analysis: Analysis, event: RandomStateDropped, again: dict[str, tup
         tuple(again),
         ("The random op ran in the forward, and once more in backward; the state of the generator was not kept.",),
         tuple(op.index for _, op in again.values()),
+        tuple(
+            (SetArgument(place, "checkpoint", "preserve_rng_state", ""),)
+            for place in analysis.user_frames(event.site, "")[:1]
+        ),
     )

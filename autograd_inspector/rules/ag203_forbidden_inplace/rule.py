@@ -15,7 +15,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import NotInPlace, Remedies, Wrap
+from autograd_inspector.model.remedy import NotInPlace, Remedies, SetArgument, Wrap
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag203_forbidden_inplace.views import (
     hooks_behind,
@@ -154,6 +154,11 @@ def _cures(analysis: Analysis, op: Op, *, of_leaf: bool) -> Iterator[Remedies]:
     place = analysis.capture.place(op.site)
     if place is None:
         return
+    made = analysis.flow.birth(op.inputs[0]) if of_leaf and op.inputs else None
+    if made is not None and _takes_history(analysis, op):
+        where = analysis.capture.place(made.site)
+        if where is not None:
+            yield (SetArgument(where, made.name, "requires_grad", ""),)
     if of_leaf:
         yield (Wrap(place, "with torch.no_grad():"),)
     elif op.call >= 0 and analysis.capture.calls[op.call].inplace:
@@ -162,6 +167,14 @@ def _cures(analysis: Analysis, op: Op, *, of_leaf: bool) -> Iterator[Remedies]:
         yield from ((NotInPlace(frame, call.type),) for frame in frames)
     else:
         yield (out_of_place(analysis, op, place),)
+
+
+def _takes_history(analysis: Analysis, op: Op) -> bool:
+    """Whether something with a graph is put into a buffer of the program's own, which nothing steps."""
+    target, *given = op.inputs
+    tensors = analysis.capture.tensors
+    own = tensors[target].kind != "parameter" and target not in analysis.capture.optimized
+    return own and any(tensors[t].requires_grad and not tensors[t].leaf for t in given)
 
 
 def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:

@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.cancelling import Cancelling, cancelling
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Rename
@@ -51,10 +52,19 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
     )
 
 
+def _called_old(found: Cancelling) -> list[int]:
+    """Of one value that is computed twice the one that is subtracted: an old one, to which the new one is compared."""
+    negative = [] if is_a(found.op.name, OpKind.ADDS) else found.op.inputs[1:2]
+    return [tensor for tensor in negative if tensor in found.terms]
+
+
 def _cures(analysis: Analysis, found: Cancelling, entered: list[Op]) -> Iterator[Remedies]:
     """The sample, or what was taken into the sum before, is a constant."""
     place = analysis.capture.place(entered[0].site) if entered else None
-    if place is None or found.again is not None:
+    if found.again is not None:
+        yield from (cure for term in _called_old(found) for cure in detached(analysis, found.op, term))
+        return
+    if place is None:
         return
     if found.drawn:
         yield (Rename(place, "sample"),)

@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Operand
 from autograd_inspector.model.wording import summarize_names
 
 _CASTS = OpKind.CONVERTS | OpKind.COPIES_INTO
@@ -35,6 +36,7 @@ def cast_to_real(analysis: Analysis) -> Iterator[Problem]:
                 analysis.user_frames(op.site, "imaginary part dropped here"),
                 tuple(names),
                 ops=(op.index,),
+                cures=tuple((Operand(place, "first", "{}.abs()"),) for place in analysis.user_frames(op.site, "")[:1]),
             )
 
 

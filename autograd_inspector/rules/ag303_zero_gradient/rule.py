@@ -14,6 +14,8 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ParameterRegistered
+from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import ReturnGradient
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
@@ -183,8 +185,15 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         ),
         (*names, *([layer, call.type] if call is not None and layer else [])),
         ops=(op.index,),
-        cures=tuple((straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)),
+        cures=tuple(_cures(analysis, op)),
     )
+
+
+def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    inner = analysis.capture.function_sites.get(op.name.removesuffix(".apply"), -1)
+    if inner >= 0 and len(op.inputs) == 1:
+        yield from ((ReturnGradient(place, (0,)),) for place in analysis.user_frames(inner, "")[:1])
+    yield from (straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)
 
 
 def _own_weights(analysis: Analysis, op: Op) -> bool:

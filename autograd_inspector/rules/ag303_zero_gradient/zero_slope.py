@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.values import smooth
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.zero_slopes import ZeroSlope, zero_slopes
 from autograd_inspector.model.finding import Problem
@@ -33,4 +34,5 @@ def _problem(analysis: Analysis, found: ZeroSlope) -> Problem:
         ),
         tuple(names),
         ops=tuple(op.index for op in bends.values()),
+        cures=tuple(cure for op in found.bends[:1] for cure in smooth(analysis, op)),
     )

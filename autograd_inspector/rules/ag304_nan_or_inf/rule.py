@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
-from autograd_inspector.advice.remedies.values import kept_finite
+from autograd_inspector.advice.remedies.values import kept_finite, masked_finitely
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.unset_values import starts_unset
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.values import ValueFault
@@ -196,7 +198,7 @@ def _produced(
         (*spoilt, names, op.name),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
-        tuple(kept_finite(analysis, op, forward=True)) if sound else (),
+        tuple(kept_finite(analysis, op, forward=True)) if sound else tuple(_masked(analysis, op)),
     )
 
 
@@ -205,9 +207,21 @@ _DATA = "Check the data: `torch.isfinite(batch).all()`."
 
 def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:
     """Where the program itself set what an op was given to infinity: a mask."""
+    made = _infinite(analysis, op)
+    return () if made is None else analysis.user_frames(made.site, "set to infinity here")
+
+
+def _infinite(analysis: Analysis, op: Op) -> Op | None:
     above = {above.index for above, _ in analysis.flow.upstream([(t, op.index) for t in op.inputs])}
     meant = [f.op for f in analysis.capture.value_faults if f.op in above and is_meant(analysis, f)]
-    return analysis.user_frames(analysis.capture.ops[max(meant)].site, "set to infinity here") if meant else ()
+    return analysis.capture.ops[max(meant)] if meant else None
+
+
+def _masked(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """A softmax whose mask is a finite number."""
+    made = _infinite(analysis, op) if is_a(op.name, OpKind.SOFTMAX) else None
+    if made is not None:
+        yield from masked_finitely(analysis, made)
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ") -> Problem:

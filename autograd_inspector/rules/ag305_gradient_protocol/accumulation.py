@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradients.accumulated import NotDivided, StepsEachTime, not_divided, steps_each_time
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import Operand, Remedies
+from autograd_inspector.model.rewrites import AlsoGiven
 
 
 def past_the_library(analysis: Analysis) -> Iterator[Problem]:
@@ -33,6 +36,7 @@ def _early(analysis: Analysis, found: StepsEachTime) -> Problem:
             (optimizer, "optimizer made here"),
         ),
         (name, event.api),
+        cures=tuple((AlsoGiven(place, name),) for site in found.prepared for place in analysis.user_frames(site, "")),
     )
 
 
@@ -46,4 +50,13 @@ def _whole(analysis: Analysis, found: NotDivided) -> Problem:
         analysis.places((found.runs[-1], "backward() of a whole loss here"), (event, "step() uses the sum here")),
         (event.api, "backward()"),
         ops=(found.step.op,),
+        cures=tuple(_divided(analysis, found)),
     )
+
+
+def _divided(analysis: Analysis, found: NotDivided) -> Iterator[Remedies]:
+    """The accelerator calls backward()."""
+    place = analysis.capture.place(found.runs[-1].site)
+    loss = called_on(place, "backward")
+    if place is not None and loss:
+        yield (Operand(place, "whole", f"accelerator.backward({loss})"),)

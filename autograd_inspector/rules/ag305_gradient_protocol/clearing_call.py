@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from autograd_inspector.advice.remedies.protocol import optimizer_name
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import clearings
-from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 
 
@@ -15,4 +15,4 @@ def clearing_call(analysis: Analysis, step: Step, before: int) -> str:
         place = analysis.capture.place(call.site)
         if place is not None and place.expression.endswith(")") and "\n" not in place.expression:
             return place.expression
-    return f"{variable(analysis, analysis.capture.placement.optimizers[step.optimizer])}.zero_grad()"
+    return f"{optimizer_name(analysis, step)}.zero_grad()"

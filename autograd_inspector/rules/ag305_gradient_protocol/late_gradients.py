@@ -87,6 +87,7 @@ def _dropped(analysis: Analysis, found: DroppedLate) -> Problem:
         ),
         tuple(names),
         ops=(found.step.op,),
+        cures=tuple(brought_forward(analysis, found.site, found.step.site)),
     )
 
 

@@ -12,6 +12,7 @@ from math import prod
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import Consumed, Contribution, GradientSources
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -132,4 +133,5 @@ def _problem(analysis: Analysis, found: Weighed, tensors: list[int]) -> Problem:
         ),
         (*names, factor),
         ops=(found.step.op,),
+        cures=tuple(detached(analysis, found.product, found.factor)),
     )

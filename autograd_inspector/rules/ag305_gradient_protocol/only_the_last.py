@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses_without_backward import waiting
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import AddInPlace
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -102,4 +106,12 @@ def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
         tuple(names),
         (f"{summarize_names(names)}: the results of this line before it in the round were read by nothing else.",),
         tuple(op.index for op in ops),
+        tuple(_added(analysis, last, run)),
     )
+
+
+def _added(analysis: Analysis, loss: Op, run: Backward) -> Iterator[Remedies]:
+    """The losses are added up, and the one backward() runs from their sum."""
+    pair = meeting(analysis, loss.site, run.site)
+    if pair is not None:
+        yield (AddInPlace(*pair),)

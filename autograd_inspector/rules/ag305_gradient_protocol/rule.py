@@ -22,6 +22,7 @@ from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.program_events import ZeroGradCalled
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_the_library
@@ -187,8 +188,19 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
         ),
         tuple(names),
         ops=(step.op,),
-        cures=tuple(in_order(analysis, step.site, run.site) if late else brought_forward(analysis, site, run.site)),
+        cures=tuple(
+            in_order(analysis, step.site, run.site)
+            if late
+            else in_order(analysis, site, step.site)
+            if _in_place(analysis, site)
+            else brought_forward(analysis, site, run.site)
+        ),
     )
+
+
+def _in_place(analysis: Analysis, site: int) -> bool:
+    """Whether a line writes zeros into gradients by itself: before the first backward there would be none."""
+    return all(call.site != site for call in analysis.capture.events_of(ZeroGradCalled))
 
 
 def _comes_later(analysis: Analysis, one: int, other: int) -> bool:

@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ScalerRefused
 from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.rewrites import BesideCall
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.wording import summarize_names
@@ -116,6 +117,7 @@ def _nothing_checked(analysis: Analysis) -> Iterator[Problem]:
             *analysis.places(*((run, "backward called here") for run in runs)),
         ),
         (f"{scaler}.update()",),
+        cures=tuple((BesideCall(place, "step"),) for place in analysis.user_frames(site, "")[:1]),
     )
 
 

@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import ParameterRow
+from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -54,4 +55,5 @@ def _problem(analysis: Analysis, number: int, entry: str, tensors: list[int]) ->
         (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),
         (*dict.fromkeys(names), entry),
         ops=(steps[-1].op,) if steps else (),
+        cures=tuple((Substitute(place, "", "{}.clone()"),) for place in made[:1]),
     )

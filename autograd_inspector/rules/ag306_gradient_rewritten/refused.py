@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.rewrites import Convert
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -27,4 +28,8 @@ def refused(analysis: Analysis) -> Iterator[Problem]:
         "Give it the dtype, the device and the shape of the parameter: `gradient.to(p).view_as(p)`.",
         analysis.user_frames(capture.error_site, "assigned here"),
         ("grad",) if read is None else (name_of(analysis, read.tensor), "grad"),
+        cures=tuple(
+            (Convert(place, shape="shape" in what or "size" in what),)
+            for place in analysis.user_frames(capture.error_site, "")[:1]
+        ),
     )

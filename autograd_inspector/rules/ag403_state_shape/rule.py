@@ -22,7 +22,7 @@ from autograd_inspector.model.program_events import LoadRefused, StateSwapped
 from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
-from autograd_inspector.rules.ag403_state_shape.swapped import SAME_ORDER, state_swapped
+from autograd_inspector.rules.ag403_state_shape.swapped import SAME_ORDER, in_another_order, state_swapped
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -110,7 +110,9 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
             *analysis.user_frames(optimizer.site, "optimizer created here"),
         ),
         (*names, *(e.name for _, e in unfit_entries)),
-        cures=() if reordered else tuple(_fresh(analysis, optimizer, [row for row, _ in unfit_entries], loads)),
+        cures=tuple(in_another_order(analysis, optimizer))
+        if reordered
+        else tuple(_fresh(analysis, optimizer, [row for row, _ in unfit_entries], loads)),
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
+from autograd_inspector.model.remedy import Remedies, Remove
+from autograd_inspector.model.rewrites import SwapParts
 from autograd_inspector.model.wording import join_names
 
 SAME_ORDER = "Build the optimizer from the same parameters in the same order and groups as the saved optimizer."
@@ -31,7 +35,23 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
         f"{SAME_ORDER[:-1]}{_renumbered(analysis, optimizer)}." if swap.by_name else SAME_ORDER,
         analysis.places((swap, "state loaded here"), (optimizer, "optimizer created here")),
         tuple(names),
+        cures=tuple(_kept(analysis, swap) if _has_its_own(analysis, swap) else in_another_order(analysis, optimizer)),
     )
+
+
+def _has_its_own(analysis: Analysis, swap: StateSwapped) -> bool:
+    """Whether the optimizer had made state of its own by then, which a load in the wrong order replaced."""
+    return any(step.optimizer == swap.optimizer and step.at < swap.at for step in analysis.capture.steps)
+
+
+def _kept(analysis: Analysis, swap: StateSwapped) -> Iterator[Remedies]:
+    """The optimizer goes on with its own state."""
+    yield from ((Remove(place, "load_state_dict"),) for place in analysis.user_frames(swap.site, "")[:1])
+
+
+def in_another_order(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """The two lists that the optimizer was made of change places: of two there is no other order."""
+    yield from ((SwapParts(place),) for place in analysis.user_frames(optimizer.site, "")[:1])
 
 
 def _renumbered(analysis: Analysis, optimizer: OptimizerRecord) -> str:

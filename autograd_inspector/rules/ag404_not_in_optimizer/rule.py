@@ -17,6 +17,7 @@ from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.rewrites import EnterHere
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
 from autograd_inspector.rules.ag404_not_in_optimizer.undelivered import copies_alone_move
@@ -80,7 +81,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         dedupe_locations([*not_entered, *unfrozen, *(born if not early else ()), *made, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
-        cures=()
+        cures=tuple((EnterHere(place),) for place in not_entered)
         if not_entered
         else tuple(
             given_instead(analysis, optimizer, loose.parameters)

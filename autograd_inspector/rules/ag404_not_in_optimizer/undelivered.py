@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.undelivered import Undelivered, undelivered
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import WriteBack
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -33,4 +36,14 @@ def _problem(analysis: Analysis, found: Undelivered) -> Problem:
         ),
         tuple(names),
         ops=(last.op,),
+        cures=tuple(_cures(analysis, found)),
     )
+
+
+def _cures(analysis: Analysis, found: Undelivered) -> Iterator[Remedies]:
+    """The loop that gives the copies their gradients, the other way round, after each step."""
+    copies = set(found.copies)
+    given = next((w for w in reversed(analysis.capture.grad_writes) if w.tensor in copies and w.gradient >= 0), None)
+    pair = meeting(analysis, given.site, found.steps[-1].site) if given is not None else None
+    if pair is not None:
+        yield (WriteBack(*pair),)

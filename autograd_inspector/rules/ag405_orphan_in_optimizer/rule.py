@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
-from autograd_inspector.advice.remedies.optimizers import made_afterwards
+from autograd_inspector.advice.remedies.optimizers import made_afterwards, written_into
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.model.finding import Problem
@@ -76,7 +76,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
         dedupe_locations([*where, *made]) or first_use(analysis, loose.parameters[0]),
         (*names, *old),
-        cures=tuple(made_afterwards(analysis, loose.optimizer, where, loose.parameters)),
+        cures=(
+            *written_into(analysis, loose.optimizer, loose.orphans, loose.parameters),
+            *made_afterwards(analysis, loose.optimizer, where, loose.parameters),
+        ),
     )
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.frozen_while_stepping import frozen_while_stepping
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import Unfreeze
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -30,4 +34,21 @@ def frozen_for_good(analysis: Analysis) -> Iterator[Problem]:
             ),
             tuple(names),
             ops=(found.steps[-1].op,),
+            cures=tuple(_cures(analysis, found.optimizer)),
         )
+
+
+def _cures(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """They require grad again before the first that reads them once another optimizer's turn is over."""
+    frozen = analysis.lifecycle.frozen(optimizer.held)
+    since = frozen[0].at if frozen else -1
+    turn = next((s for s in analysis.capture.steps if s.at > since and s.optimizer != optimizer.id), None)
+    readers = analysis.capture.readers
+    later = [at for t in optimizer.held for at in readers.get(t, ()) if turn is not None and at > turn.at]
+    reader = analysis.capture.ops[min(later)] if later else None
+    if reader is None or not frozen:
+        return
+    pair = meeting(analysis, frozen[0].site, reader.site)
+    own = analysis.user_frames(frozen[0].site, "")[:1]
+    if pair is not None and own:
+        yield (Unfreeze(own[0], pair[1]),)

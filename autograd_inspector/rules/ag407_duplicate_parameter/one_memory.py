@@ -10,6 +10,8 @@ from autograd_inspector.analysis.memory.one_memory import OneMemory, Shared
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ModelLoaded
+from autograd_inspector.model.remedy import Operand, Remedies, Substitute
+from autograd_inspector.model.rewrites import Share
 from autograd_inspector.model.wording import summarize_names
 
 _LINEAR = frozenset({"SGD"})
@@ -35,7 +37,21 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
             "one Parameter in both places, with its transpose or view in forward, and list it once in the optimizer.",
             (*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])),
             (*joined, *owners),
+            cures=tuple(_cures(analysis, memory, pairs)),
         )
+
+
+def _cures(analysis: Analysis, memory: OneMemory, pairs: list[Shared]) -> Iterator[Remedies]:
+    """One parameter where both learn by their gradients, which is what a tie is for; else a copy of the values."""
+    site = _site(analysis, pairs[0])
+    places = analysis.user_frames(site, "")[:1] if site >= 0 else ()
+    if all(memory.learn_both(pair) for pair in pairs):
+        yield from ((Share(place),) for place in places)
+        return
+    if pairs[0].assigned is not None:
+        yield from ((Substitute(place, "", "{}.clone()"),) for place in places)
+    else:
+        yield from ((Operand(place, "argument", "{}.detach().clone()"),) for place in places)
 
 
 def _site(analysis: Analysis, pair: Shared) -> int:

@@ -11,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
-from autograd_inspector.model.remedy import Operand, Remedies
+from autograd_inspector.model.remedy import Operand, Remedies, Remove
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
@@ -123,7 +123,17 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 "Pass each parameter to one optimizer only.",
                 analysis.places((one, "first optimizer created here"), (other, "second optimizer created here")),
                 tuple(names),
+                cures=tuple(_one_steps(analysis, one, other)),
             )
+
+
+def _one_steps(analysis: Analysis, one: OptimizerRecord, other: OptimizerRecord) -> Iterator[Remedies]:
+    """Of two optimizers the later one, which holds nothing else, does not step."""
+    if set(other.held) <= set(one.held):
+        sites = dict.fromkeys(step.site for step in analysis.capture.steps if step.optimizer == other.id)
+        yield from (
+            (Remove(place, "step"),) for site in list(sites)[:1] for place in analysis.user_frames(site, "")[:1]
+        )
 
 
 def _same_gradient(analysis: Analysis, tensor: int, pair: tuple[int, int]) -> bool:

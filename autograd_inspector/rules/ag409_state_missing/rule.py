@@ -8,7 +8,7 @@ from autograd_inspector.advice.before_load.groups import group_problems
 from autograd_inspector.advice.before_load.names import name_problems, no_optimizer
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.optimizer_snippets import group_added
+from autograd_inspector.advice.optimizer_snippets import group_added, model_of
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
@@ -16,7 +16,7 @@ from autograd_inspector.analysis.optimizers.state_lines import assigned_by_progr
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
-from autograd_inspector.model.remedy import Insert, Move, Remedies
+from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag409_state_missing.lost import never_kept
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
@@ -95,8 +95,17 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
             (load, "loaded here"),
         ),
         tuple(names),
-        cures=tuple(_thawed_later(analysis, load, optimizer, [c.site for c in thawed])),
+        cures=(*_thawed_later(analysis, load, optimizer, [c.site for c in thawed]), *_whole(analysis, load, optimizer)),
     )
+
+
+def _whole(analysis: Analysis, load: LoadRefused, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """The optimizer gets all of the model, where the checkpoint has one group with as many parameters as that."""
+    model, place = model_of(analysis, load.tensors), analysis.capture.place(optimizer.site)
+    roots = {analysis.capture.owners.get(t, -1) for t in load.tensors}
+    every = [t for t, root in analysis.capture.owners.items() if root in roots]
+    if model and place is not None and len(load.own_groups) == 1 and load.saved_groups == (len(every),):
+        yield (Operand(place, "first", f"{model}.parameters()"),)
 
 
 def _added(analysis: Analysis, load: LoadRefused) -> list[ParameterRegistered]:

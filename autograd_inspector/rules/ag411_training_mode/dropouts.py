@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import callee
 from autograd_inspector.analysis.modules.equal_samples import EqualSamples, equal_samples
 from autograd_inspector.analysis.modules.untold_dropouts import UntoldDropout, untold_dropouts
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.remedy import SetArgument
+from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.remedy import Insert, Remedies, SetArgument
 from autograd_inspector.model.wording import agree, join_names
 
 _NAMED = 3
@@ -63,4 +65,16 @@ def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
         analysis.places((first, "called in eval mode here"), (found.together, "combined here")),
         (name, *layers[:_NAMED]),
         ops=(found.together.index,),
+        cures=tuple(_sampling(analysis, first)),
     )
+
+
+def _sampling(analysis: Analysis, call: ModuleCall) -> Iterator[Remedies]:
+    """Its dropouts are in train mode right before it is called."""
+    for place in analysis.user_frames(call.site, ""):
+        called = callee(place)
+        if called:
+            text = f"for m in {called}.modules():\n    if isinstance(m, nn.Dropout):\n        m.train()"
+            yield (Insert(place, text),)
+            yield (Insert(place, text.replace("nn.Dropout", "torch.nn.Dropout")),)
+            return

@@ -57,6 +57,11 @@ def _evaluated(analysis: Analysis, found: InTrainMode) -> Iterator[Remedies]:
     name = called_on(analysis.capture.place(found.switch.site), "eval") if found.switch is not None else ""
     if undone is not None and name:
         yield (Insert(undone, f"{name}.eval()", "behind"),)
+    if undone is not None:
+        within = called_on(undone, "train")
+        path = found.call.path
+        if within and path:
+            yield (Insert(undone, f"{within}.{path}.eval()", "behind"),)
     place = analysis.capture.place(found.call.site)
     called = callee(place)
     if place is not None and called:

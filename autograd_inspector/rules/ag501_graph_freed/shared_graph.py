@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from autograd_inspector.advice.naming import name_of, where_made
 from autograd_inspector.advice.remedies.graphs import retained
+from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
@@ -14,7 +15,7 @@ from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_afte
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, with_role
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import join_names
 
@@ -71,8 +72,29 @@ def _part(analysis: Analysis, run: Backward, other: Backward, last: Op) -> Probl
     text = f"{both} share the graph of {of}, and the first backward() freed it"
     names = (name_of(analysis, last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
     where = analysis.user_frames(last.site, "shared graph ends here")
-    fix, cures = _fix(analysis, run, other, last.outputs), _kept_for(analysis, run, other)
+    fix, cures = (
+        _fix(analysis, run, other, last.outputs),
+        (*_written_apart(analysis, run, other), *_kept_for(analysis, run, other)),
+    )
     return _twice(analysis, run, other, text, names, where, fix=fix, cures=cures)
+
+
+def _written_apart(analysis: Analysis, run: Backward, other: Backward) -> Iterator[Remedies]:
+    """Where an edit in place gave data the graph of the first loss, which the second one meets: the edit goes to a copy."""
+    tensors = analysis.capture.tensors
+    above = {op.index for op, _ in analysis.flow.upstream((t, run.start) for t in run.roots)}
+    for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots):
+        data = [w for w in op.writes if w.before <= 0 or not _has_graph(analysis, w.tensor, op.index)]
+        given = any(tensors[t].requires_grad for t in op.inputs[1:])
+        if op.index in above and data and given and not op.has(Trait.STEP | Trait.BACKWARD):
+            place = analysis.capture.place(op.site)
+            if place is not None:
+                yield (out_of_place(analysis, op, place),)
+
+
+def _has_graph(analysis: Analysis, tensor: int, before: int) -> bool:
+    made = analysis.flow.birth(tensor)
+    return made is not None and made.index < before and made.recorded
 
 
 def _losses(analysis: Analysis, run: Backward) -> str:

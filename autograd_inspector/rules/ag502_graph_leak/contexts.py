@@ -9,6 +9,7 @@ from autograd_inspector.model.event import RetainedGraph
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import OutputKeptOnContext
+from autograd_inspector.model.rewrites import DetachAssigned
 
 
 def kept_by_context(analysis: Analysis) -> Iterator[Problem]:
@@ -26,6 +27,7 @@ def kept_by_context(analysis: Analysis) -> Iterator[Problem]:
             analysis.places((event, "kept here"), *((op, "applied here") for op in calls[:1])),
             (event.function, event.api),
             ops=tuple(op.index for op in calls[:1]),
+            cures=tuple((DetachAssigned(place, event.api),) for place in analysis.user_frames(event.site, "")[:1]),
         )
 
 

@@ -1,0 +1,152 @@
+"""Remedies that rewrite a construct of the program as a whole: a loop, a property, a list, a block."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy_base import Remedy
+
+
+class IntoParameter(Remedy, frozen=True):
+    """Copy the values into the tensor that is there, where the statement at a place puts a new one of that shape.
+
+    ``w.copy_(v)`` for ``w = nn.Parameter(v)``, and for ``w = v.requires_grad_()``.
+    """
+
+    at: Location
+
+
+class AsProperty(Remedy, frozen=True):
+    """Compute what the statement at a place gives an attribute of ``self`` each time that it is read."""
+
+    at: Location
+
+
+class Reenter(Remedy, frozen=True):
+    """Enter another mode at a place: ``@torch.no_grad()`` for ``@torch.inference_mode()``, in a ``with`` as well."""
+
+    at: Location
+    name: str
+
+
+class EnterHere(Remedy, frozen=True):
+    """Enter the context that the statement at a place only makes, around the statement behind it."""
+
+    at: Location
+
+
+class TrueDivision(Remedy, frozen=True):
+    """Divide without rounding, ``/`` for ``//``, in the function or lambda that the place is of."""
+
+    at: Location
+
+
+class AsList(Remedy, frozen=True):
+    """Keep a list of what an iterator yields that the call at a place is given by a name, which was used up before."""
+
+    at: Location
+
+
+class Convert(Remedy, frozen=True):
+    """Give what the statement at a place assigns to an attribute the dtype and device of the attribute's owner.
+
+    ``m.grad = g.to(m)`` for ``m.grad = g``; ``shape``: and its shape.
+    """
+
+    at: Location
+    shape: bool = False
+
+
+class WriteBack(Remedy, frozen=True):
+    """Copy values the other way round in a loop behind the statement at ``to``, over the pairs of another loop.
+
+    The one at the place gives gradients, ``for copy, p in zip(copies, model.parameters()): copy.grad = p.grad``.
+    """
+
+    at: Location
+    to: Location
+
+
+class Share(Remedy, frozen=True):
+    """Use one parameter in both places, ``a.weight = b.weight`` for ``a.weight.data = b.weight.data``."""
+
+    at: Location
+
+
+class AlsoGiven(Remedy, frozen=True):
+    """Give the call at a place another variable too, which gets what the call returns for it."""
+
+    at: Location
+    name: str
+
+
+class SwapParts(Remedy, frozen=True):
+    """Put the two parts of what the call at a place is given first the other way round: ``b + a`` for ``a + b``."""
+
+    at: Location
+
+
+class AddInPlace(Remedy, frozen=True):
+    """Add what the statement at a place computes in each round to its variable, which begins with zero.
+
+    It does so before the outermost loop around it that the statement at ``to`` is not in.
+    """
+
+    at: Location
+    to: Location
+
+
+class BesideCall(Remedy, frozen=True):
+    """Run the statement at a place right behind the one call of that method, of the same owner, in its function."""
+
+    at: Location
+    method: str
+
+
+class AlsoDetach(Remedy, frozen=True):
+    """Cut off, too, the other values of the tuple that the expression at a place is a part of."""
+
+    at: Location
+
+
+class SwapReturned(Remedy, frozen=True):
+    """Let the backward around a place return two of its gradients in each other's place."""
+
+    at: Location
+    one: int
+    other: int
+
+
+class DetachAssigned(Remedy, frozen=True):
+    """Cut off what the statement at a place assigns to one of its targets, ``a, b = x.detach(), y``."""
+
+    at: Location
+    target: str
+
+
+class DeepCopy(Remedy, frozen=True):
+    """Copy as a whole what the class around a place, or else the file, copies with ``copy.copy``, once."""
+
+    at: Location
+
+
+class Unfreeze(Remedy, frozen=True):
+    """Let what the loop around a place freezes, one parameter a round, require grad again before a statement.
+
+    ``for p in net.parameters(): p.requires_grad = False``, and for the one call on a module.
+    """
+
+    at: Location
+    to: Location
+
+
+class ReturnGradient(Remedy, frozen=True):
+    """Let the backward around a place return the gradients of some inputs of its Function, not None or zeros."""
+
+    at: Location
+    inputs: tuple[int, ...]
+
+
+class NotCopied(Remedy, frozen=True):
+    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
+
+    at: Location
