@@ -13,9 +13,9 @@ class Regressor(lightning.LightningModule):
         super().__init__()
         self.net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 
-    def training_step(self, batch, _):  # also
+    def training_step(self, batch, _):
         x, y = batch
-        loss = nn.functional.mse_loss(self.net(x), y)
+        loss = nn.functional.mse_loss(self.net(x), y)  # also
         self.log("train_loss", loss)  # cause
 
     def configure_optimizers(self):

@@ -13,9 +13,9 @@ def run():
     x = torch.linspace(-1, 1, 20)[:, None]
     losses = []
 
-    def closure():  # also
+    def closure():
         opt.zero_grad()
-        loss = (net(x) - x.sin()).pow(2).mean()
+        loss = (net(x) - x.sin()).pow(2).mean()  # also
         return loss  # cause
 
     for _ in range(3):
