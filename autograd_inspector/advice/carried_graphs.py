@@ -11,13 +11,14 @@ from autograd_inspector.advice.remedies.graphs import computed_again, retained, 
 from autograd_inspector.advice.remedies.graphs import cut_off as written_off
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.callers import reads
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.remedy import Remedies, Substitute
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
@@ -31,14 +32,30 @@ def carried_name(analysis: Analysis, reader: Op, tensor: int) -> str:
     return operand(analysis, reader, tensor) or name_of(analysis, tensor)
 
 
+def used_too_early(analysis: Analysis, carried: tuple[Op, int, Backward]) -> Op | None:
+    """What read the tensor in the loss that freed its graph, where only the later loss trains what is behind it.
+
+    A generator's images under the discriminator's loss: that loss was to get them without their graph.
+    """
+    _, tensor, freed_by = carried
+    made = analysis.flow.birth(tensor)
+    behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
+    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
+    meant = analysis.capture.optimized.intersection(behind)
+    if not trained or not meant or not trained.isdisjoint(behind):
+        return None
+    through = {node.op for node in analysis.nodes_of(freed_by)}
+    readers = (index for index in analysis.capture.readers.get(tensor, ()) if index in through)
+    return next((analysis.capture.ops[index] for index in readers), None)
+
+
 def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backward, *, unstepped: bool) -> str:
     """The advice for (the op that read it, the tensor, the backward that freed its graph) and the one that failed."""
     reader, tensor, freed_by = carried
     name, made = carried_name(analysis, reader, tensor), analysis.flow.birth(tensor)
     behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
-    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
     meant = analysis.capture.optimized.intersection(behind)
-    if trained and meant and trained.isdisjoint(behind):
+    if used_too_early(analysis, carried) is not None:
         # A generator under the discriminator's loss: the later loss is the one that needs the graph.
         cut = f"Write `{name}.detach()`" if assignable(name, analysis, tensor) else f"detach() {name}"
         return (
@@ -95,6 +112,10 @@ def carry_cures(
     made = analysis.flow.birth(tensor)
     behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
     meant = analysis.capture.optimized.intersection(behind)
+    early = used_too_early(analysis, carried)
+    if early is not None:
+        yield from _given_detached(analysis, early, made)
+        return
     kept = _kept(analysis, reader, tensor, freed_by)
     if kept and meant and not unstepped:
         yield from computed_again(analysis, made, reader)
@@ -108,6 +129,16 @@ def carry_cures(
         yield from stored_without_graph(analysis, held.site)
     read = operand(analysis, reader, tensor) or carried_name(analysis, reader, tensor)
     yield from written_off(analysis, read, reader, made, freed_by)
+
+
+def _given_detached(analysis: Analysis, early: Op, made: Op | None) -> Iterator[Remedies]:
+    """The line of the earlier loss gets the tensor without its graph, by the name that the program has for it."""
+    here, there = ((() if op is None else analysis.capture.site(op.site)) for op in (early, made))
+    for place in here:
+        name = next((f.target for f in there if f.scope == place.scope and reads(place, f.target)), "")
+        if name and not place.library:
+            yield (Substitute(place, name, "{}.detach()"),)
+            return
 
 
 def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:

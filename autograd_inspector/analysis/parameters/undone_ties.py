@@ -41,9 +41,9 @@ def _kept(analysis: Analysis, event: ModuleExchanged, old: int, come: tuple[int,
     if old in come or old not in capture.owners or not _learns(analysis, old):
         return
     for new in come:
-        if capture.owners.get(new) == capture.owners[old] and _rows(analysis, new) == _rows(analysis, old):
-            if _learns(analysis, new):
-                yield UndoneTie(event, registered[-1], old, new)
+        alike = capture.owners.get(new) == capture.owners[old] and _rows(analysis, new) == _rows(analysis, old)
+        if alike and _learns(analysis, new):
+            yield UndoneTie(event, registered[-1], old, new)
 
 
 def _learns(analysis: Analysis, tensor: int) -> bool:

@@ -96,9 +96,7 @@ class Conversions:
         gone, come = (tuple(parameters_of(each)) for each in (before, module))
         if gone and come:
             kind, cut = type(before).__name__, len(gone)
-            self._note(
-                gone + come, lambda at, site, ids: ModuleExchanged(at, site, kind, name, (ids[:cut], ids[cut:]))
-            )
+            self._note(gone + come, lambda at, site, ids: ModuleExchanged(at, site, kind, name, (ids[:cut], ids[cut:])))
 
     def _repeat(self, parent: nn.Module, module: nn.Module) -> None:
         """A list gets a module: it may have it already.

@@ -34,4 +34,6 @@ def verify(gaps):
     assert min(gaps) > 1e-3
 
 
-TRUTH = Truth(fault="the gradients of the attack are added to those of the training loss", minor=True, names=("zero_grad",))
+TRUTH = Truth(
+    fault="the gradients of the attack are added to those of the training loss", minor=True, names=("zero_grad",)
+)

@@ -30,4 +30,6 @@ def verify(out):
     assert torch.equal(emb.weight, before)
 
 
-TRUTH = Truth(fault="the hook sets the whole gradient to zero", values=True, names=("hook",), repair=("mask[old:] = 1.0",))
+TRUTH = Truth(
+    fault="the hook sets the whole gradient to zero", values=True, names=("hook",), repair=("mask[old:] = 1.0",)
+)

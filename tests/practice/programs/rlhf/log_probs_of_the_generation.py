@@ -9,7 +9,11 @@ from tests.practice.truth import Truth
 class Policy(nn.Module):
     def __init__(self, vocab=12, dim=16):
         super().__init__()
-        self.emb, self.rnn, self.head = nn.Embedding(vocab, dim), nn.GRU(dim, dim, batch_first=True), nn.Linear(dim, vocab)
+        self.emb, self.rnn, self.head = (
+            nn.Embedding(vocab, dim),
+            nn.GRU(dim, dim, batch_first=True),
+            nn.Linear(dim, vocab),
+        )
 
     def forward(self, ids):
         return self.head(self.rnn(self.emb(ids))[0])
