@@ -62,7 +62,7 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     done = "averaged with" if found.averages else "copied onto"
     often = "" if found.loaded else " in each round"
     return Problem(
-        "warning",
+        "info" if found.loaded else "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')}{often}: "
         f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
         "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "

@@ -19,7 +19,7 @@ class Net(nn.Module):
 def run():
     torch.manual_seed(0)
     config = LoraConfig(r=2, target_modules=["fc1", "fc2"], inference_mode=True)  # cause
-    net = get_peft_model(Net(), config)
+    net = get_peft_model(Net(), config)  # also
     opt = torch.optim.AdamW(net.parameters(), 1e-3)
     net.train()
     loss = nn.functional.cross_entropy(net(torch.randn(8, 6)), torch.randint(2, (8,)))
