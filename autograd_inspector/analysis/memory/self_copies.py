@@ -37,29 +37,43 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
     apart: set[object] = set()
     first: dict[tuple[object, int], int] = {}
     tensors = analysis.capture.tensors
-    for op in analysis.capture.ops:
-        averages = is_a(op.name, OpKind.INTERPOLATES | OpKind.ADDS)
-        if not (averages or is_a(op.name, OpKind.COPIES_INTO)) or op.has(_ASIDE) or len(op.inputs) != 2:
-            continue
+    for op, averages in _written_over(analysis):
         target, source = (tensors[tensor] for tensor in op.inputs)
         same = (target.offset, target.shape, target.extent) == (source.offset, source.shape, source.extent)
-        if not op.writes or target.storage < 0:
-            continue
         line = line_of(analysis, op.site)
         if target.storage != source.storage or not same:
             apart.add(line)
             continue
         if averages and not is_average(analysis, op):
             continue
-        step = _stepped(analysis, target.storage, first.setdefault((line, target.storage), op.index), op.index)
-        loaded = step is None and _own_state(analysis, op)
-        if loaded:
-            step = _stepped(analysis, target.storage, 0, len(analysis.capture.ops))
-        if step is not None:
-            found.setdefault(line, (SelfCopy(op, (), step, averages, loaded), {}))[1][target.id] = None
+        copy = _copied(analysis, op, first.setdefault((line, target.storage), op.index), averages=averages)
+        if copy is None:
+            continue
+        if line not in found or (found[line][0].loaded and not copy.loaded):  # Rounds tell more than a single load.
+            found[line] = copy, {}
+        found[line][1][target.id] = None
     for place, (copy, copied) in found.items():
         if place not in apart:
             yield replace(copy, tensors=tuple(copied))
+
+
+def _written_over(analysis: Analysis) -> Iterator[tuple[Op, bool]]:
+    """(an op that writes one tensor over another, whether it averages them), in program order."""
+    for op in analysis.capture.ops:
+        averages = is_a(op.name, OpKind.INTERPOLATES | OpKind.ADDS)
+        over = (averages or is_a(op.name, OpKind.COPIES_INTO)) and not op.has(_ASIDE) and len(op.inputs) == 2
+        if over and op.writes and analysis.capture.tensors[op.inputs[0]].storage >= 0:
+            yield op, averages
+
+
+def _copied(analysis: Analysis, op: Op, first: int, *, averages: bool) -> SelfCopy | None:
+    """What a copy onto itself tells, of which ``first`` was the first of that line; None: nothing."""
+    storage = analysis.capture.tensors[op.inputs[0]].storage
+    step = _stepped(analysis, storage, first, op.index)
+    loaded = step is None and _own_state(analysis, op)
+    if loaded:
+        step = _stepped(analysis, storage, 0, len(analysis.capture.ops))
+    return SelfCopy(op, (), step, averages, loaded) if step is not None else None
 
 
 def _stepped(analysis: Analysis, storage: int, start: int, end: int) -> Op | None:

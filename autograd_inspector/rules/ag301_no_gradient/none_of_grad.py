@@ -25,7 +25,7 @@ def none_of_grad(analysis: Analysis) -> Iterator[Problem]:
         "Leave out what has none: `p if g is None else p - lr * g`. Or pass materialize_grads=True, which gives zeros instead.",
         analysis.places(
             (run, "gradients asked for here, with allow_unused"),
-            (analysis.capture.error_site, "None used here"),
+            (analysis.capture.error_site, "used as a gradient here"),
         ),
         tuple(names),
     )
