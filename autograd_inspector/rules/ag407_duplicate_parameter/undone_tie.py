@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameters.undone_ties import UndoneTie, undone_ties
+from autograd_inspector.analysis.modules.undone_ties import UndoneTie, undone_ties
 from autograd_inspector.model.finding import Problem
 
 
