@@ -15,7 +15,7 @@ def run():
     for i in range(8):
         x, y = torch.randn(4, 8), torch.randint(3, (4,))
         loss = nn.functional.cross_entropy(net(x), y) / every
-        if (i + 1) % every == 0:
+        if (i + 1) % every == 0:  # cause
             loss.backward()  # cause
             norms.append(net[0].weight.grad.norm().item())
             opt.step()
@@ -23,7 +23,13 @@ def run():
     return net, norms
 
 
+def verify(out):
+    _, norms = out
+    assert max(norms) < 0.5  # a mean of four, not a quarter of one
+
+
 TRUTH = Truth(
     fault="of each four micro-batches only the last one reaches the gradients",
     names=("loss",),
+    repair=("loss.backward()\nif (i + 1) % every == 0:", "pass"),
 )

@@ -35,5 +35,8 @@ def verify(gaps):
 
 
 TRUTH = Truth(
-    fault="the gradients of the attack are added to those of the training loss", minor=True, names=("zero_grad",)
+    fault="the gradients of the attack are added to those of the training loss",
+    minor=True,
+    names=("zero_grad",),
+    repair=("(slope,) = torch.autograd.grad(F.cross_entropy(net(x), y), x)\nx.grad = slope",),
 )

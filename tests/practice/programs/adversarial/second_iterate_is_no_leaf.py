@@ -26,4 +26,5 @@ TRUTH = Truth(
     fault="the new image is no leaf",
     raises="'NoneType' object has no attribute 'sign'",
     names=("adv",),
+    repair=("adv = (adv + alpha * adv.grad.sign()).detach().requires_grad_()\ncontinue",),
 )

@@ -36,4 +36,8 @@ def run():
 TRUTH = Truth(
     fault="the gradients of one step are unscaled twice",
     raises="unscale_() has already been called on this optimizer since the last update()",
+    repair=(
+        "",
+        "scaler.unscale_(opt)",
+    ),
 )

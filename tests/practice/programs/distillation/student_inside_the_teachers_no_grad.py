@@ -30,4 +30,4 @@ def verify(kd):
     assert not kd.requires_grad
 
 
-TRUTH = Truth(fault="the distillation term has no gradient", names=("no_grad",))
+TRUTH = Truth(fault="the distillation term has no gradient", names=("no_grad",), repair=("if True:",))

@@ -24,4 +24,8 @@ TRUTH = Truth(
     fault="weight decay does not work with sparse gradients",
     raises="add(sparse, dense) is not supported",
     names=("sparse",),
+    repair=(
+        "users = nn.Embedding(50, 8)",
+        "opt = torch.optim.SGD([*users.parameters(), *items.parameters()], lr=0.1, weight_decay=1e-4)",
+    ),
 )

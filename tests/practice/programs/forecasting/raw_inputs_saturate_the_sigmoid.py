@@ -23,4 +23,9 @@ def verify(net):
     assert net[0].weight.grad.abs().max() == 0
 
 
-TRUTH = Truth(fault="the sigmoid is saturated and its gradient zero", values=True, names=("sigmoid",))
+TRUTH = Truth(
+    fault="the sigmoid is saturated and its gradient zero",
+    values=True,
+    names=("sigmoid",),
+    repair=("loss = nn.functional.mse_loss(net(load / 30.0e9), torch.rand(16, 1))",),
+)

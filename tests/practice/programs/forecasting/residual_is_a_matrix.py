@@ -26,4 +26,8 @@ def verify(error):
     assert error.shape == (32, 32)
 
 
-TRUTH = Truth(fault="each prediction is compared with all targets", names=("target",))
+TRUTH = Truth(
+    fault="each prediction is compared with all targets",
+    names=("target",),
+    repair=("error = pred.squeeze(1) - target",),
+)

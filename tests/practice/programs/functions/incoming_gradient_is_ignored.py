@@ -38,7 +38,14 @@ def run():
         opt.zero_grad()
         loss.backward()
         opt.step()
-    return net
+    loss = 1e-6 * nn.functional.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    return net.one.weight.grad.abs().max()
+
+
+def verify(out):
+    assert out > 1e-3
 
 
 TRUTH = Truth(

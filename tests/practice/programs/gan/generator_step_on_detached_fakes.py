@@ -46,4 +46,8 @@ def verify(out):
     assert torch.equal(trainer.gen[0].weight, before)
 
 
-TRUTH = Truth(fault="the generator gets no gradient: its images are detached before they are scored", names=("gen",))
+TRUTH = Truth(
+    fault="the generator gets no gradient: its images are detached before they are scored",
+    names=("gen",),
+    repair=("fake_score = self.disc(fake)",),
+)

@@ -35,4 +35,8 @@ def verify(net):
     assert net.score.weight.grad.abs().max() == 0
 
 
-TRUTH = Truth(fault="softmax over one entry is 1 and has no gradient", names=("score", "softmax"))
+TRUTH = Truth(
+    fault="softmax over one entry is 1 and has no gradient",
+    names=("score", "softmax"),
+    repair=("weights = torch.softmax(self.score(h), dim=1)",),
+)

@@ -33,4 +33,7 @@ TRUTH = Truth(
     fault="the feature maps are no leaf and retain no gradient",
     raises="'NoneType' object has no attribute 'mean'",
     names=("maps", "retain_grad"),
+    repair=(
+        "(grad,) = torch.autograd.grad(net(image)[0, label], net.maps)\nweights = grad.mean((2, 3), keepdim=True)",
+    ),
 )

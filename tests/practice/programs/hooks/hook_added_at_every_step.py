@@ -27,4 +27,8 @@ def verify(norms):
     assert norms[-1] < 1e-3 * norms[0]
 
 
-TRUTH = Truth(fault="each step adds another hook, and the gradient vanishes", names=("backbone",))
+TRUTH = Truth(
+    fault="each step adds another hook, and the gradient vanishes",
+    names=("backbone",),
+    repair=("if not p._backward_hooks:\n    p.register_hook(lambda g: 0.1 * g)",),
+)

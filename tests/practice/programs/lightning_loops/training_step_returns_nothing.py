@@ -44,4 +44,8 @@ def verify(out):
     assert torch.equal(module.net[0].weight, before)
 
 
-TRUTH = Truth(fault="no backward runs: Lightning gets no loss", names=("loss",))
+TRUTH = Truth(
+    fault="no backward runs: Lightning gets no loss",
+    names=("loss",),
+    repair=("self.log('train_loss', loss)\nreturn loss",),
+)

@@ -42,4 +42,9 @@ def verify(att):
     assert att.qkv.weight.isnan().any()
 
 
-TRUTH = Truth(fault="rows that see no token give NaN", values=True, names=("softmax",))
+TRUTH = Truth(
+    fault="rows that see no token give NaN",
+    values=True,
+    names=("softmax",),
+    repair=("weights = scores.masked_fill(~allowed, -1e9).softmax(-1)",),
+)

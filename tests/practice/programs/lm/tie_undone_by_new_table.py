@@ -44,4 +44,10 @@ def verify(model):
     assert model.wte.weight is not model.lm_head.weight
 
 
-TRUTH = Truth(fault="input table and output layer are no longer tied", names=("lm_head", "wte"))
+TRUTH = Truth(
+    fault="input table and output layer are no longer tied",
+    names=("lm_head", "wte"),
+    repair=(
+        "self.wte = self.lm_head = None\nself.wte = nn.Embedding(old.num_embeddings + n, old.embedding_dim)\nself.lm_head = nn.Linear(old.embedding_dim, old.num_embeddings + n, bias=False)\nself.lm_head.weight = self.wte.weight",
+    ),
+)

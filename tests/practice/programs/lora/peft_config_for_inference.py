@@ -32,4 +32,5 @@ def run():
 TRUTH = Truth(
     fault="all parameters are frozen, the adapters too",
     raises="element 0 of tensors does not require grad and does not have a grad_fn",
+    repair=("config = LoraConfig(r=2, target_modules=['fc1', 'fc2'])",),
 )

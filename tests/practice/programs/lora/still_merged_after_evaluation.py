@@ -60,4 +60,6 @@ def verify(out):
     assert torch.equal(net.layer.up, before)
 
 
-TRUTH = Truth(fault="after the first evaluation the adapters get no gradient", names=("layer.up",))
+TRUTH = Truth(
+    fault="after the first evaluation the adapters get no gradient", names=("layer.up",), repair=("# not merged",)
+)

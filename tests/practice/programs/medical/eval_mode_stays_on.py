@@ -32,4 +32,4 @@ def verify(net):
     assert net[1].num_batches_tracked == 2
 
 
-TRUTH = Truth(fault="training goes on in evaluation mode", names=("eval",))
+TRUTH = Truth(fault="training goes on in evaluation mode", names=("eval",), repair=("",))

@@ -41,4 +41,7 @@ TRUTH = Truth(
     fault="autograd.grad gives None for parameters that the loss does not use",
     raises="unsupported operand type(s) for *: 'float' and 'NoneType'",
     names=("log_std",),
+    repair=(
+        "grads = torch.autograd.grad(\n    inner, list(params.values()), create_graph=True, allow_unused=True, materialize_grads=True\n)",
+    ),
 )

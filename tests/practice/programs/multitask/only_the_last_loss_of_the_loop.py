@@ -36,4 +36,10 @@ def verify(net):
     assert net.heads["age"].weight.grad is None
 
 
-TRUTH = Truth(fault="only the last task has a loss that reaches backward", names=("heads.age",))
+TRUTH = Truth(
+    fault="only the last task has a loss that reaches backward",
+    names=("heads.age",),
+    repair=(
+        "part = nn.functional.cross_entropy(out[name], torch.randint(n, (8,)))\nloss = part if name == 'age' else loss + part",
+    ),
+)

@@ -34,4 +34,5 @@ TRUTH = Truth(
     fault="the head is frozen too",
     raises="element 0 of tensors does not require grad and does not have a grad_fn",
     names=("fc",),
+    repair=("p.requires_grad = p.shape[0] == 2",),
 )

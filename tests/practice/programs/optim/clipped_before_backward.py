@@ -18,7 +18,7 @@ def run():
         loss = nn.functional.mse_loss(head(net(x)[0][:, -1]), y)
         opt.zero_grad()
         nn.utils.clip_grad_norm_(params, 1.0)  # cause
-        loss.backward()
+        loss.backward()  # cause
         norms.append(torch.stack([p.grad.norm() for p in params]).norm().item())
         opt.step()
     return norms
@@ -28,4 +28,8 @@ def verify(norms):
     assert max(norms) > 2
 
 
-TRUTH = Truth(fault="clipping comes before backward and does nothing", names=("clip_grad_norm_",))
+TRUTH = Truth(
+    fault="clipping comes before backward and does nothing",
+    names=("clip_grad_norm_",),
+    repair=("", "loss.backward()\nnn.utils.clip_grad_norm_(params, 1.0)"),
+)

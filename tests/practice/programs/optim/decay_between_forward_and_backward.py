@@ -28,4 +28,4 @@ def verify(errors):
     assert min(errors) > 0
 
 
-TRUTH = Truth(fault="backward uses weights that have changed since the forward", names=("mul_",))
+TRUTH = Truth(fault="backward uses weights that have changed since the forward", names=("mul_",), repair=("pass",))

@@ -21,5 +21,5 @@ def run():
 TRUTH = Truth(
     fault="the weight is replaced by one that does not require grad",
     raises="element 0 of tensors does not require grad and does not have a grad_fn",
-    repair=("w -= 0.1 * w.grad\n    w.grad = None",),
+    repair=("w -= 0.1 * w.grad\nw.grad = None",),
 )

@@ -15,7 +15,7 @@ def run():
         loss = (x @ w + b - y).pow(2).mean()
         loss.backward()
         w -= 0.1 * w.grad  # cause
-        b -= 0.1 * b.grad
+        b -= 0.1 * b.grad  # cause
         w.grad.zero_()
         b.grad.zero_()
     return w
@@ -25,4 +25,8 @@ TRUTH = Truth(
     fault="a leaf is updated in place while autograd records",
     raises="a leaf Variable that requires grad is being used in an in-place operation",
     names=("no_grad",),
+    repair=(
+        "with torch.no_grad():\n    w -= 0.1 * w.grad",
+        "with torch.no_grad():\n    b -= 0.1 * b.grad",
+    ),
 )

@@ -31,4 +31,4 @@ def verify(rates):
     assert rates[:2] == [0.1, 0.05]  # two steps with 0.1 were wanted
 
 
-TRUTH = Truth(fault="the scheduler steps before the optimizer", minor=True)
+TRUTH = Truth(fault="the scheduler steps before the optimizer", minor=True, repair=("opt.step()",))

@@ -35,4 +35,8 @@ def verify(k):
     assert not k.requires_grad
 
 
-TRUTH = Truth(fault="the dependence of the coefficient on the solution has no gradient", names=("numpy",))
+TRUTH = Truth(
+    fault="the dependence of the coefficient on the solution has no gradient",
+    names=("numpy",),
+    repair=("return torch.sin(u)",),
+)

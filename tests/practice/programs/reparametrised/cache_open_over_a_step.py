@@ -27,4 +27,5 @@ def run():
 TRUTH = Truth(
     fault="the cached weight of the first step is used in the second",
     raises="Trying to backward through the graph a second time",
+    repair=("if True:",),
 )

@@ -36,4 +36,8 @@ def verify(std):
     assert std > 0.05
 
 
-TRUTH = Truth(fault="the initial values are written into a computed weight and lost", names=("conv",))
+TRUTH = Truth(
+    fault="the initial values are written into a computed weight and lost",
+    names=("conv",),
+    repair=("self.conv.parametrizations.weight.original0.fill_(0.01)",),
+)

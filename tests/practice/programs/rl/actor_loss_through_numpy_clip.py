@@ -51,4 +51,8 @@ def verify(out):
     assert torch.equal(agent.actor[0].weight, before)
 
 
-TRUTH = Truth(fault="the actor gets no gradient: its actions go through NumPy", names=("actor",))
+TRUTH = Truth(
+    fault="the actor gets no gradient: its actions go through NumPy",
+    names=("actor",),
+    repair=("return self.actor(obs).clamp(-1.0, 1.0)",),
+)

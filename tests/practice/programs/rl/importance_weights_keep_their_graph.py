@@ -49,7 +49,15 @@ def run():
         opt.zero_grad()
         loss.backward()
         opt.step()
-    return net
+    return advantages
 
 
-TRUTH = Truth(fault="the advantages of V-trace carry the graph of policy and critic", names=("advantages",))
+def verify(out):
+    assert out.requires_grad
+
+
+TRUTH = Truth(
+    fault="the advantages of V-trace carry the graph of policy and critic",
+    names=("advantages",),
+    repair=("vs, advantages = vtrace(rhos.detach(), values[:-1].detach(), rewards, values[-1].detach())",),
+)

@@ -36,4 +36,9 @@ def verify(policy):
     assert policy.log_std.grad.abs().max() == 0
 
 
-TRUTH = Truth(fault="clamp gives log_std a gradient of zero", values=True, names=("log_std", "clamp"))
+TRUTH = Truth(
+    fault="clamp gives log_std a gradient of zero",
+    values=True,
+    names=("log_std", "clamp"),
+    repair=("std = self.log_std.exp()",),
+)

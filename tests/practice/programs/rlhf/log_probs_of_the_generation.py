@@ -47,4 +47,5 @@ TRUTH = Truth(
     fault="the log probabilities of the generation have no graph",
     raises="element 0 of tensors does not require grad and does not have a grad_fn",
     names=("generate",),
+    repair=("# with its graph",),
 )

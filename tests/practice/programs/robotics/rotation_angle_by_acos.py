@@ -38,4 +38,9 @@ def verify(net):
     assert net.weight.isnan().any()
 
 
-TRUTH = Truth(fault="the derivative of acos at 1 is infinite", values=True, names=("acos",))
+TRUTH = Truth(
+    fault="the derivative of acos at 1 is infinite",
+    values=True,
+    names=("acos",),
+    repair=("return torch.acos(((trace - 1) / 2).clamp(-1 + 1e-6, 1 - 1e-6))",),
+)

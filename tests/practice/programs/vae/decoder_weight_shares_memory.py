@@ -37,4 +37,5 @@ def verify(net):
 TRUTH = Truth(
     fault="two parameters share one memory, and the optimizer updates it twice with half of the gradient each",
     names=("encoder.weight", "decoder.weight"),
+    repair=("self.decoder.weight = nn.Parameter(self.encoder.weight.data.t().clone())",),
 )

@@ -32,7 +32,11 @@ def run():
         opt.zero_grad()
         loss.backward()
         opt.step()
-    return vae
+    return recon.requires_grad, torch.autograd.grad(vae(x)[0].sum(), vae.enc[0].weight, allow_unused=True)[0]
+
+
+def verify(out):
+    assert out[1] is None
 
 
 TRUTH = Truth(fault="no gradient flows from the decoder to the encoder", names=("sample",), repair=("z = q.rsample()",))

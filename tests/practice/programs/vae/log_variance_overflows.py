@@ -26,4 +26,11 @@ def verify(enc):
     assert not enc.weight.isfinite().all()
 
 
-TRUTH = Truth(fault="exp of a large log variance is infinite", values=True, names=("exp",))
+TRUTH = Truth(
+    fault="exp of a large log variance is infinite",
+    values=True,
+    names=("exp",),
+    repair=(
+        "z = mu + torch.randn_like(mu) * torch.exp(0.5 * logvar.clamp(max=10))\nkl = -0.5 * (1 + logvar - mu.pow(2) - logvar.clamp(max=10).exp()).sum(1).mean()",
+    ),
+)
