@@ -6,7 +6,8 @@ import re
 
 from msgspec.structs import replace
 
-from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.order import OF_WAYS
 
 _COMMENT = re.compile(r"#\s*autograd-inspect:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
 
@@ -62,9 +63,8 @@ def _each_once(findings: list[Finding]) -> list[Finding]:
 def _roots(findings: list[Finding]) -> list[int]:
     """For each finding the one that it follows from, by way of others perhaps; itself where it follows from none.
 
-    A hint explains no warning: what it tells of does no harm by itself.
+    A hint that one of several ways is cut explains no warning: what it tells of does no harm by itself.
     """
-    ranks = [SEVERITIES.index(finding.severity) for finding in findings]
     subjects = [set(finding.subjects) for finding in findings]
     causes: dict[tuple[str, str], list[int]] = {}
     """(rule, a subject, "" for any) -> the findings of that rule which are about it."""
@@ -73,7 +73,8 @@ def _roots(findings: list[Finding]) -> list[int]:
             causes.setdefault((finding.rule, subject), []).append(at)
 
     def explains(other: int, at: int) -> bool:
-        return subjects[at] <= subjects[other] and ranks[other] <= ranks[at]
+        hint = findings[other].severity == "info" and findings[other].rule in OF_WAYS
+        return subjects[at] <= subjects[other] and (not hint or findings[at].severity == "info")
 
     def cause(at: int) -> int:
         one = next(iter(findings[at].subjects), "")
