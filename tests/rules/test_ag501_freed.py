@@ -85,7 +85,7 @@ def test_features_computed_once():
 
 
 def test_gan_without_detach():
-    """The critic's backward frees the generator's graph, which the generator's loss needs: the critic's line comes first."""
+    """The critic frees the graph of the generator, which needs it afterwards: the line of the critic comes first."""
 
     def program(*, detach):
         generator, critic = nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 1)
