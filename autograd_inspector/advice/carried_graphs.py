@@ -11,6 +11,7 @@ from autograd_inspector.advice.remedies.graphs import computed_again, retained, 
 from autograd_inspector.advice.remedies.graphs import cut_off as written_off
 from autograd_inspector.advice.spelling import assignable, is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.callers import reads
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
@@ -32,14 +33,30 @@ def carried_name(analysis: Analysis, reader: Op, tensor: int) -> str:
     return operand(analysis, reader, tensor) or name_of(analysis, tensor)
 
 
+def used_too_early(analysis: Analysis, carried: tuple[Op, int, Backward]) -> Op | None:
+    """What read the tensor in the loss that freed its graph, where only the later loss trains what is behind it.
+
+    A generator's images under the discriminator's loss: that loss was to get them without their graph.
+    """
+    _, tensor, freed_by = carried
+    made = analysis.flow.birth(tensor)
+    behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
+    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
+    meant = analysis.capture.optimized.intersection(behind)
+    if not trained or not meant or not trained.isdisjoint(behind):
+        return None
+    through = {node.op for node in analysis.nodes_of(freed_by)}
+    readers = (index for index in analysis.capture.readers.get(tensor, ()) if index in through)
+    return next((analysis.capture.ops[index] for index in readers), None)
+
+
 def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backward, *, unstepped: bool) -> str:
     """The advice for (the op that read it, the tensor, the backward that freed its graph) and the one that failed."""
     reader, tensor, freed_by = carried
     name, made = carried_name(analysis, reader, tensor), analysis.flow.birth(tensor)
     behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
-    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
     meant = analysis.capture.optimized.intersection(behind)
-    if trained and meant and trained.isdisjoint(behind):
+    if used_too_early(analysis, carried) is not None:
         # A generator under the discriminator's loss: the later loss is the one that needs the graph.
         cut = f"Write `{name}.detach()`" if assignable(name, analysis, tensor) else f"detach() {name}"
         return (
@@ -96,9 +113,10 @@ def carry_cures(
     made = analysis.flow.birth(tensor)
     behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
     meant = analysis.capture.optimized.intersection(behind)
-    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
-    if trained and meant and trained.isdisjoint(behind):
+    early = used_too_early(analysis, carried)
+    if early is not None:
         yield from _cut_in_the_first(analysis, tensor, freed_by)
+        yield from _given_detached(analysis, early, made)
         return
     kept = _kept(analysis, reader, tensor, freed_by)
     if kept and meant and not unstepped:
@@ -130,6 +148,16 @@ def _cut_in_the_first(analysis: Analysis, tensor: int, freed_by: Backward) -> It
         cuts.append(Substitute(place, read, "{}.detach()"))
     if cuts:
         yield tuple(dict.fromkeys(cuts))
+
+
+def _given_detached(analysis: Analysis, early: Op, made: Op | None) -> Iterator[Remedies]:
+    """The line of the earlier loss gets the tensor without its graph, by the name that the program has for it."""
+    here, there = ((() if op is None else analysis.capture.site(op.site)) for op in (early, made))
+    for place in here:
+        name = next((f.target for f in there if f.scope == place.scope and reads(place, f.target)), "")
+        if name and not place.library:
+            yield (Substitute(place, name, "{}.detach()"),)
+            return
 
 
 def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:

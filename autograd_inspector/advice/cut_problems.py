@@ -16,6 +16,9 @@ from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
+_ON_PURPOSE = (
+    "Where it is a constant on purpose (a target, a weight of a loss, a start value), nothing needs to change."
+)
 _BACKWARD = "passed to backward"
 
 
@@ -46,6 +49,8 @@ def cut_problem(
             "Compute it again for each loss: drop what was kept when the parameters change, and when training goes on."
         )
         locations, cures = (*_readers(analysis, cut), *locations), ()
+    if severity == "info":
+        fix = f"{fix} {_ON_PURPOSE}"
     asked = _grad(cut) or asked_of(cut.backward.error) != _BACKWARD
     ends = analysis.user_frames(cut.backward.site, "gradient requested here" if asked else "backward called here")
     if cut.added >= 0:

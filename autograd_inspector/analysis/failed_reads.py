@@ -1,10 +1,11 @@
-"""Reads of a `.grad` that was None, and over which the program fell."""
+"""Gradients that were None, and over which the program fell: those that it read, and those that `autograd.grad` gave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from autograd_inspector.analysis.callers import reads
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
@@ -32,9 +33,30 @@ def ended_by(capture: Capture, read: GradRead) -> bool:
     The lines that led to both are left aside, and the first are compared where the ways part: `norm(p.grad)` may
     raise in the function that was given it, and a function that returns it may have read it.
     """
-    if read.gradient >= 0 or _NONE not in capture.error or capture.error_site < 0:
+    return read.gradient < 0 and _fell_over(capture, read.site)
+
+
+def unused_by_the_last(
+    capture: Capture, leaves: Callable[[Backward], frozenset[int]]
+) -> tuple[Backward, tuple[int, ...]] | None:
+    """(the ``autograd.grad`` that gave the program the None that it fell over, what it was asked for and did not find).
+
+    ``leaves``: what the graph of a run leads to.
+    """
+    for run in capture.backwards[-1:]:
+        if run.api != "grad" or run.error or run.graph.blind or not _fell_over(capture, run.site):
+            continue
+        found = leaves(run)
+        missing = tuple(t for t in run.reached if capture.tensors[t].leaf and t not in found)
+        if missing:
+            return run, missing
+    return None
+
+
+def _fell_over(capture: Capture, site: int) -> bool:
+    if _NONE not in capture.error or capture.error_site < 0:
         return False
-    raised, reading = _from_outside(capture, capture.error_site), _from_outside(capture, read.site)
+    raised, reading = _from_outside(capture, capture.error_site), _from_outside(capture, site)
     while raised and reading and raised[0].line == reading[0].line:
         del raised[0], reading[0]
     return not raised or not reading or _uses(raised[0], reading[0])

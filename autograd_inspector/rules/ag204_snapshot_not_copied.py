@@ -61,9 +61,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     names = names_of(analysis, found.tensors)
     done = "averaged with" if found.averages else "copied onto"
+    often = "" if found.loaded else " in each round"
     return Problem(
-        "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')} in each round: "
+        "info" if found.loaded else "warning",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')}{often}: "
         f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
         "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
         "model another name, and `copy.copy(model)` shares its parameters.",

@@ -7,6 +7,7 @@ import re
 from msgspec.structs import replace
 
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.order import OF_WAYS
 
 _COMMENT = re.compile(r"#\s*autograd-inspect:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
 
@@ -20,7 +21,7 @@ _FOLLOW = {
     "AG107": {"AG301", "AG404"},
     "AG108": {"AG301"},
     "AG304": {"AG303"},
-    "AG305": {"AG205"},
+    "AG305": {"AG205", "AG301"},
     "AG405": {"AG301", "AG305", "AG404"},
     "AG403": {"AG409"},
     "AG601": {"AG301", "AG305"},
@@ -60,7 +61,10 @@ def _each_once(findings: list[Finding]) -> list[Finding]:
 
 
 def _roots(findings: list[Finding]) -> list[int]:
-    """For each finding the one that it follows from, by way of others perhaps; itself where it follows from none."""
+    """For each finding the one that it follows from, by way of others perhaps; itself where it follows from none.
+
+    A hint that one of several ways is cut explains no warning: what it tells of does no harm by itself.
+    """
     subjects = [set(finding.subjects) for finding in findings]
     causes: dict[tuple[str, str], list[int]] = {}
     """(rule, a subject, "" for any) -> the findings of that rule which are about it."""
@@ -68,10 +72,14 @@ def _roots(findings: list[Finding]) -> list[int]:
         for subject in ("", *subjects[at]) if finding.rule in _FOLLOW else ():
             causes.setdefault((finding.rule, subject), []).append(at)
 
+    def explains(other: int, at: int) -> bool:
+        hint = findings[other].severity == "info" and findings[other].rule in OF_WAYS
+        return subjects[at] <= subjects[other] and (not hint or findings[at].severity == "info")
+
     def cause(at: int) -> int:
         one = next(iter(findings[at].subjects), "")
         candidates = (
-            next((other for other in causes.get((rule, one), ()) if subjects[at] <= subjects[other]), len(findings))
+            next((other for other in causes.get((rule, one), ()) if explains(other, at)), len(findings))
             for rule in _CAUSES.get(findings[at].rule, ())
         )
         first = min(candidates, default=len(findings))

@@ -11,11 +11,13 @@ from autograd_inspector.analysis.memory.one_memory import OneMemory
 from autograd_inspector.analysis.memory.restored import augmented, covers, taken
 from autograd_inspector.analysis.modules.repeated import repeated_modules
 from autograd_inspector.analysis.modules.routed import routed
+from autograd_inspector.analysis.modules.undone_ties import undone_ties
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
 from autograd_inspector.model.event import ParameterReplacement, RequiresGradChanged
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
+    ModuleExchanged,
     ModuleRepeated,
     OptimizerCreated,
     ParameterRegistered,
@@ -269,3 +271,30 @@ def test_a_module_that_stands_several_times_in_a_list(given, alike):
     [found] = repeated_modules(program.analysis)
     assert found.paths == ("layers.0", "layers.1")
     assert len(found.calls) == (2 if alike else 0)
+
+
+@pytest.mark.parametrize(
+    ("gone", "rows", "held", "told"),
+    [
+        ("Embedding", 4, True, True),
+        ("Linear", 4, True, False),  # The follower goes: a head of its own.
+        ("Embedding", 3, True, False),  # Another kind of weight.
+        ("Embedding", 4, False, False),  # Nothing has the old weight any more.
+    ],
+)
+def test_a_tie_that_is_undone(gone, rows, held, told):
+    """The module goes in which the shared weight was made, another weight comes, and the follower keeps the old one."""
+    program = Written()
+    old, new = program.parameter("head.weight", shape=(6, 4)), program.parameter("table.weight", shape=(8, rows))
+    optimizer = program.optimizer(old, new)
+    program.backward(program.call("add", program.call("mul", old), program.call("mul", new), shape=()))
+    program.step(optimizer)
+    tied = ParameterRegistered(0, -1, "Linear", "weight", old)
+    exchanged = ModuleExchanged(0, -1, gone, "table", ((old,), (new,)))
+    program.more |= {
+        "owners": {new: 0} | ({old: 0} if held else {}),
+        "models": ("net",),
+        "events": (ParameterRegistered(0, -1, "Embedding", "weight", old), tied, exchanged),
+    }
+    found = [(each.event, each.tied, each.old, each.new) for each in undone_ties(program.analysis)]
+    assert found == ([(exchanged, tied, old, new)] if told else [])

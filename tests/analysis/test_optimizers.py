@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from autograd_inspector.analysis.optimizers.early_schedulers import early_schedulers
 from autograd_inspector.analysis.optimizers.frozen_while_stepping import frozen_while_stepping
 from autograd_inspector.analysis.optimizers.idle_schedulers import left_behind
 from autograd_inspector.analysis.optimizers.lost_state import lost_states
@@ -89,6 +90,22 @@ def test_a_scheduler_that_goes_on_without_its_optimizer(kept):
     program.more["events"] = (made, stepped)
     found = [(each.optimizer.id, each.following.id, each.made) for each in left_behind(program.analysis)]
     assert found == ([(first, second, (made,))] if kept == "no" else [])
+
+
+@pytest.mark.parametrize(("turns", "early"), [("SOSO", True), ("OSOS", False), ("SOS", False), ("SOO", False)])
+def test_a_scheduler_that_takes_its_turn_first(turns, early):
+    """It steps before the optimizer in each round, and not after the last one."""
+    program = Written()
+    optimizer = program.optimizer(program.parameter())
+    site, events = program.site(line=7), []
+    for turn in turns:
+        if turn == "O":
+            program.step(optimizer)
+        else:
+            events.append(SchedulerStepped(len(program.ops), site, optimizer, "StepLR"))
+    program.more["events"] = tuple(events)
+    found = [(each.stepped, each.step) for each in early_schedulers(program.analysis)]
+    assert found == ([(events[0], program.steps[0])] if early else [])
 
 
 # --- state ---

@@ -9,6 +9,7 @@ from autograd_inspector.analysis.callers import called_function, called_on, call
 from autograd_inspector.analysis.failed_reads import ended_by, last_read
 from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.analysis.losses.bootstrapped import bootstrapped
+from autograd_inspector.analysis.losses.measured_twice import measured_twice
 from autograd_inspector.analysis.losses.weights import loss_weights
 from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.model.event import GradRead, TensorHook
@@ -177,3 +178,17 @@ def test_statements_that_do_nothing_in_a_function_that_ran():
     assert idle_here(analysis, [here], "zero_grad") == [idle]
     assert idle_here(analysis, [elsewhere], "zero_grad") == []
     assert idle_here(analysis, [here], "no_grad") == []
+
+
+@pytest.mark.parametrize(("cut", "told"), [("one of two", True), ("each", False), ("none", False)])
+def test_a_pair_that_two_terms_measure(cut, told):
+    """The term that has no constant, the end that the other takes for one, and the end that both move."""
+    program = Written()
+    z, q = (program.call("mul", program.parameter(name)) for name in ("w", "v"))
+    first = program.call("mse_loss", q, z if cut == "none" else program.call("detach", z), shape=())
+    second = program.call("mse_loss", z, program.call("detach", q) if cut == "each" else q, shape=())
+    program.backward(program.call("add", first, second, shape=()))
+    found = [
+        (each.whole.outputs, each.half.outputs, each.moved, each.other) for each in measured_twice(program.analysis)
+    ]
+    assert found == ([((second,), (first,), z, q)] if told else [])

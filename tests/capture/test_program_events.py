@@ -15,6 +15,7 @@ from autograd_inspector.model.program_events import (
     ModelLoaded,
     ModeSwitched,
     ModuleAttached,
+    ModuleExchanged,
     ModuleHookRegistered,
     NamesUnmatched,
     OptimizerCreated,
@@ -74,6 +75,22 @@ def test_modules_made_converted_and_loaded():
     assert (converted.type, converted.method, converted.api) == ("Sequential", "double", "Sequential.double()")
     assert registered.tensor in converted.tensors
     assert [load.assign for load in capture.events_of(ModelLoaded)] == [False, True]
+
+
+def test_a_module_that_takes_the_place_of_another():
+    """The class of the one that goes, the attribute, and the parameters of both; the same one again is no exchange."""
+    net = nn.Sequential(nn.Linear(2, 2, bias=False))
+
+    def program():
+        net.add_module("head", nn.Linear(2, 1, bias=False))
+        net[0] = net[0]
+        net[0] = nn.Bilinear(2, 2, 2, bias=False)
+
+    exchanged = seen(program, ModuleExchanged)
+    assert (exchanged.type, exchanged.name, exchanged.api) == ("Linear", "0", "0")
+    (gone,), (came,) = exchanged.pairs
+    assert exchanged.tensors == (gone, came)
+    assert gone != came
 
 
 def test_leaves_compared_and_wrapped():

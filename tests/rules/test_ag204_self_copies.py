@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, inspected, line_of, summary
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -108,3 +108,11 @@ def test_a_layer_that_two_models_share(sync):
         return target
 
     calm(lambda: learn(target_of, sync, made=lambda: nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))))
+
+
+def test_one_load_of_its_own_state():
+    """A hint, at the line that loads: a check, or a target that was never a copy."""
+    report = inspected(lambda: learn(lambda net: net, by_load, rounds=1))
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == ("AG204", "info"), summary(report)
+    assert finding.locations[0].lineno == line_of(by_load, "# Synced.")

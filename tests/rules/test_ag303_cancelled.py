@@ -136,3 +136,18 @@ def test_score_of_a_sample_that_carries_its_gradient():
 
     diagnosed(of(with_gradient, score), "AG303", "# drawn", "net.weight", severity="warning", where=with_gradient)
     calm(of(without, score), of(with_gradient, soft))
+
+
+def test_rounding_without_a_constant():
+    """`x + (round(x) - x)` has the gradient of the rounding, which is zero: x cancels, unless it is detached."""
+
+    def sick(net):
+        soft = net(X)
+        return (soft + (torch.round(soft / 0.5) * 0.5 - soft)).pow(2).sum()  # through
+
+    def well(net):
+        soft = net(X)
+        return (soft + (torch.round(soft / 0.5) * 0.5 - soft).detach()).pow(2).sum()
+
+    diagnosed(lambda: steps(sick), "AG303", "# through", "soft", severity="warning", where=sick)
+    calm(lambda: steps(well))

@@ -93,3 +93,24 @@ def test_another_optimizer_steps_in_its_place():
     assert "generator_optimizer.step()" in found.message
     assert "critic_optimizer.step()" in found.fix
     calm(lambda: turns(lambda _, optimizer: optimizer.step()))
+
+
+def test_heads_whose_losses_are_overwritten():
+    """The finding about the loss says which heads learn nothing: no other finding is about them."""
+
+    def tasks():
+        trunk, heads = nn.Linear(3, 4), nn.ModuleList(nn.Linear(4, 1) for _ in range(3))
+        optimizer = torch.optim.SGD([*trunk.parameters(), *heads.parameters()], lr=0.1)
+        for x, y in BATCHES:
+            hidden = trunk(x)
+            for head in heads:
+                loss = F.mse_loss(head(hidden), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    finding = diagnosed(
+        tasks, "AG305", "loss = F.mse_loss(head(hidden), y)", "heads.0.weight", "heads.1.bias", severity="warning"
+    )
+    assert not any("heads.2" in name for name in finding.subjects)
+    assert any("AG301" in line for line in finding.consequences)

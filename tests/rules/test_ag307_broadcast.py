@@ -111,3 +111,16 @@ def pairs_under_a_mask():
 def test_pairs_that_are_wanted(program):
     """What the shapes ask for, what meets other matrices, or what is reduced along one dimension, is meant so."""
     calm(program)
+
+
+def test_pairs_that_meet_in_a_later_op():
+    """A Huber loss by hand chooses between two results of the same pairs, by a third."""
+
+    def by_choice():
+        def loss_of(out):
+            error = out - T  # Meet.
+            return torch.where(error.abs() < 1, 0.5 * error**2, error.abs() - 0.5).mean()
+
+        train(nn.Linear(4, 1), loss_of)
+
+    diagnosed(by_choice, "AG307", "# Meet.", "[8, 1]", "[8]", severity="warning", where=by_choice)

@@ -89,3 +89,25 @@ def test_weights_that_the_next_round_differentiates():
     )
     assert "`updated = updated.detach().requires_grad_()`" in finding.fix
     calm(lambda: program(anew=True))
+
+
+def test_images_of_a_generator_in_the_loss_of_its_critic():
+    """The line that scores them for the critic's loss, where they are to be detached, is among the places."""
+
+    def program(*, apart):
+        generator, critic = nn.Linear(3, 3), nn.Linear(3, 1)
+        of_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+        of_generator = torch.optim.SGD(generator.parameters(), lr=0.1)
+        fake = generator(X[0])
+        given = [fake.detach() if apart else fake]
+        critic(*given).mean().backward()  # Scored.
+        of_critic.step()
+        of_generator.zero_grad()
+        (-critic(fake).mean()).backward()
+        of_generator.step()
+
+    finding = diagnosed(
+        lambda: program(apart=False), "AG501", "# Scored.", "backpropagated first", severity="error", where=program
+    )
+    assert any("fake = generator" in place.source for place in finding.locations)
+    calm(lambda: program(apart=True))

@@ -94,3 +94,10 @@ def test_a_cause_may_stand_behind_what_follows_from_it():
         (left,) = merged(given)
         assert left.rule == "AG405"
         assert left.consequences == ("AG305 gradient-protocol: no gradient",)
+
+
+def test_a_hint_explains_no_warning():
+    """What does no harm by itself is no cause of what does."""
+    hint = Finding("AG101", "detached", "info", "one of two ways is cut", subjects=("a",))
+    zero = Finding("AG303", "zero-gradient", "warning", "zero", subjects=("a",))
+    assert merged([hint, zero]) == [hint, zero]

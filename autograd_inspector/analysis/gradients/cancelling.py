@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.zero_derivative import behind_flat_ops
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
 from autograd_inspector.model.autograd import Node
@@ -73,7 +74,7 @@ def _found(analysis: Analysis) -> Iterator[tuple[int, Cancelling]]:
         if not gone.isdisjoint(op.inputs):
             gone.update(op.outputs)  # A consequence.
             continue
-        found = _cancelled(analysis, likeness, op)
+        found = _cancelled(analysis, made_by, likeness, op)
         parameters = _behind(analysis, made_by, found[0]) & analysis.learning if found is not None else frozenset()
         if found is not None and parameters:
             gone.update(op.outputs)
@@ -114,9 +115,12 @@ class _Term(Struct, frozen=True):
 
 
 def _cancelled(
-    analysis: Analysis, likeness: _Likeness, op: Op
+    analysis: Analysis, made_by: dict[int, Node], likeness: _Likeness, op: Op
 ) -> tuple[tuple[int, ...], tuple[Op, ...], Op | None, bool] | None:
-    """(what cancels, the ops that took it in, what computed one anew, whether noise is left), if nothing else is."""
+    """(what cancels, the ops that took it in, what computed one anew, whether noise is left), if nothing else is.
+
+    What lies behind a rounding has no gradient, as what was detached has none: in ``x + (round(x) - x)`` x cancels.
+    """
     tensors = analysis.capture.tensors
     terms = _terms(analysis, op)
     signs = {term.sign for term in terms or () if tensors[term.tensor].requires_grad}
@@ -124,6 +128,8 @@ def _cancelled(
         return None
     noise = [term for term in terms or () if _noise(analysis, term)]
     learning = [term for term in terms or () if tensors[term.tensor].requires_grad and term not in noise]
+    if sum(term.sign for term in learning) != 0:
+        learning = [term for term in learning if not _flat(analysis, made_by, term)]
     if len(learning) < 2 or sum(term.sign for term in learning) != 0:
         return None
     left: dict[int, list[_Term]] = {}
@@ -140,6 +146,12 @@ def _cancelled(
     births = [made for group in twice[:1] for tensor in group if (made := analysis.flow.birth(tensor)) is not None]
     again = max(births, key=lambda made: made.index, default=None)
     return tuple(different), tuple(entered[at] for at in sorted(entered)), again, bool(noise)
+
+
+def _flat(analysis: Analysis, made_by: dict[int, Node], term: _Term) -> bool:
+    made = analysis.flow.birth(term.tensor)
+    node = made_by.get(made.index) if made is not None and not made.writes and not term.version else None
+    return node is not None and behind_flat_ops(analysis.capture, node)
 
 
 def _noise(analysis: Analysis, term: _Term) -> bool:

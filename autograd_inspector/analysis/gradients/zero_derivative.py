@@ -55,6 +55,12 @@ def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> It
                 break
 
 
+def behind_flat_ops(capture: Capture, node: Node) -> bool:
+    """Whether flat ops lie on every way from a node to a leaf, so that no gradient comes out of what it made."""
+    alive, flat = _split(capture, [node.index])
+    return bool(flat) and not alive
+
+
 def _split(capture: Capture, roots: Iterable[int]) -> tuple[set[int], list[Node]]:
     """(leaves that gradient arrives at, the flat nodes that it meets on the way)."""
     nodes = capture.nodes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import heappop, heappush
 
 from msgspec import Struct
 
@@ -73,21 +74,23 @@ def _reduced(analysis: Analysis, op: Op) -> Op | None:
     capture = analysis.capture
     shape = capture.tensors[op.outputs[0]].shape if op.outputs else ()
     count = shape[0] if len(shape) == 2 and shape[0] == shape[1] else 0
-    pairs, todo = {*op.outputs}, [*op.outputs]
+    pairs = {*op.outputs}
+    # In program order: what reads two of the results is looked at when both are known.
+    todo = sorted({index for tensor in pairs for index in capture.readers.get(tensor, ())})
     last: Op | None = None
     while todo and count:
-        for index in capture.readers.get(todo.pop(), ()):
-            reader = capture.ops[index]
-            shapes = {capture.tensors[tensor].shape for tensor in reader.outputs}
-            others = {capture.tensors[tensor].shape for tensor in reader.inputs if tensor not in pairs}
-            if reader.has(Trait.BACKWARD) or not reader.outputs:
-                continue
-            if not others <= {(), (1,), (count,), (count, 1)} or not shapes <= {(), (count, count)}:
-                return None
-            if shapes == {()}:
-                last = reader
-            else:
-                fresh = [tensor for tensor in reader.outputs if tensor not in pairs]
-                pairs.update(fresh)
-                todo += fresh
+        reader = capture.ops[heappop(todo)]
+        shapes = {capture.tensors[tensor].shape for tensor in reader.outputs}
+        others = {capture.tensors[tensor].shape for tensor in reader.inputs if tensor not in pairs}
+        if reader.has(Trait.BACKWARD) or not reader.outputs:
+            continue
+        if not others <= {(), (1,), (count,), (count, 1)} or not shapes <= {(), (count, count)}:
+            return None
+        if shapes == {()}:
+            last = reader
+            continue
+        fresh = [tensor for tensor in reader.outputs if tensor not in pairs]
+        pairs.update(fresh)
+        for index in {index for tensor in fresh for index in capture.readers.get(tensor, ())}.difference(todo):
+            heappush(todo, index)
     return last

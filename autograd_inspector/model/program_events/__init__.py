@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events.modules import (
     ModelLoaded,
     ModeSwitched,
     ModuleAttached,
+    ModuleExchanged,
     ModuleHookRegistered,
     ModuleRepeated,
     NamesUnmatched,
@@ -90,6 +91,7 @@ __all__ = [
     "ModelLoaded",
     "ModelSharded",
     "ModuleAttached",
+    "ModuleExchanged",
     "ModuleHookRegistered",
     "ModuleRepeated",
     "NamesUnmatched",
@@ -142,6 +144,7 @@ __all__ = [
 Event = (
     ParameterRegistered
     | ModuleAttached
+    | ModuleExchanged
     | ModuleRepeated
     | ParameterWrapped
     | ParametersConverted

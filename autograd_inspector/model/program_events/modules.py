@@ -37,6 +37,27 @@ class ModuleAttached(ProgramEvent, frozen=True):
         return f"{self.type}.{self.name}"
 
 
+class ModuleExchanged(ProgramEvent, frozen=True):
+    """The attribute ``name`` of a module had a module of class ``type``, and got another one.
+
+    ``pairs``: the parameters of the one that went, and those of the one that came.
+    """
+
+    type: str
+    name: str
+    pairs: tuple[tuple[int, ...], ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return self.name
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """Those of both."""
+        return tuple(tensor for pair in self.pairs for tensor in pair)
+
+
 class ModuleRepeated(ProgramEvent, frozen=True):
     """A list of modules got one that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
 

@@ -15,6 +15,7 @@ from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
 from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
+from autograd_inspector.rules.ag109_unwanted_gradient.measured_twice import without_a_constant
 from autograd_inspector.rules.ag109_unwanted_gradient.moving_constants import moving_constants
 from autograd_inspector.rules.ag109_unwanted_gradient.pulled_back import pulled_back
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
@@ -54,6 +55,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from learning_teachers(analysis)
     yield from moving_constants(analysis)
     yield from pulled_back(analysis)
+    yield from without_a_constant(analysis)
     yield from map(partial(_summed, analysis), mixed(analysis))
     copies = analysis.trained_beside_copies
     if not copies or analysis.copies_used:

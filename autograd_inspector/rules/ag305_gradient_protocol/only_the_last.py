@@ -9,6 +9,7 @@ from itertools import pairwise
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.losses_without_backward import waiting
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -96,14 +97,16 @@ def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
     names = names_of(analysis, last.outputs)
     run = next(run for run in analysis.timeline.runs.since(last.index) if set(run.roots) & set(last.outputs))
     before = len(ops) - 1
+    unserved = names_of(analysis, _unserved(analysis, ops[:-1], run))
+    starved = f"; {summarize_names(unserved)} {agree(unserved, 'gets', 'get')} no gradient at all" if unserved else ""
     return Problem(
         "warning",
         f"{variable} is computed {len(ops)} times for each step, and backward() runs from the last one alone: the "
         f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its', 'their')} graphs, and "
-        f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient",
+        f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
         "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
         analysis.places((last, "computed again here"), (run, "backward of the last one")),
-        tuple(names),
+        (*names, *unserved),
         (f"{summarize_names(names)}: the results of this line before it in the round were read by nothing else.",),
         tuple(op.index for op in ops),
         tuple(_added(analysis, last, run)),
@@ -115,3 +118,10 @@ def _added(analysis: Analysis, loss: Op, run: Backward) -> Iterator[Remedies]:
     pair = meeting(analysis, loss.site, run.site)
     if pair is not None:
         yield (AddInPlace(*pair),)
+
+
+def _unserved(analysis: Analysis, dropped: list[Op], run: Backward) -> list[int]:
+    """The parameters of optimizers that lie behind dropped losses, and that the backward of the last one did not reach."""
+    leaves = Leaves(analysis.capture, analysis.flow)
+    behind = {leaf for op in dropped for tensor in op.outputs for leaf in leaves.of(tensor, op.index + 1)}
+    return sorted(behind.intersection(analysis.optimized_trainable).difference(run.reached))

@@ -40,6 +40,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
+from autograd_inspector.rules.ag305_gradient_protocol.scheduler_first import scheduler_first
 from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
@@ -97,6 +98,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)
     yield from out_of_order(analysis)
+    yield from scheduler_first(analysis)
     yield from refused_starts(analysis)
     yield from too_early_or_late(analysis)
     yield from misled_updates(analysis)

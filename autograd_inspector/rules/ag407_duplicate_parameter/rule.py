@@ -16,6 +16,7 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
 from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
+from autograd_inspector.rules.ag407_duplicate_parameter.undone_tie import no_longer_tied
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -24,7 +25,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         A duplicate is updated twice per step, with two momentum buffers. Concatenating `parameters()` of modules that
         share a weight causes it. A parameter created on another one's memory (`b.data = a.data`, `nn.Parameter(a.t())`)
-        changes with every update of the other parameter. `nn.ModuleList([layer] * 3)` lists one layer three times: an
+        changes with every update of the other parameter. Replacing a module whose weight another one shares (`wte` of a
+        tied `lm_head`) leaves two parameters. `nn.ModuleList([layer] * 3)` lists one layer three times: an
         ensemble built this way has one member.
 
     Example
@@ -67,6 +69,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _two_optimizers(analysis)
     yield from on_one_memory(analysis)
     yield from one_module_in_a_list(analysis)
+    yield from no_longer_tied(analysis)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

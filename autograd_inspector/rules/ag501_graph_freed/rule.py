@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, carry_fix
+from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, carry_fix, used_too_early
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, siblings_cut_off
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
@@ -71,6 +71,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         return whole
     name = carried_name(analysis, reader, tensor)
     unstepped = not stepped_between(analysis, freed_by, run)
+    early = used_too_early(analysis, carried)
     return Problem(
         "error",
         f"{name}{kept_as(kept_by(analysis, tensor), name)} is used in `{reader.name}` and carries a graph that an earlier backward() already freed: "
@@ -80,6 +81,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
             *(analysis.user_frames(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
             *kept_places(analysis, kept_by(analysis, tensor)),
             *analysis.places(
+                (early, f"{name} is used here, with its graph, by the loss that frees it"),
                 *(
                     (op, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not")
                     for op in siblings_cut_off(analysis, reader, made)

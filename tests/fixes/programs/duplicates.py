@@ -146,4 +146,32 @@ for i in range(2):
         by("`copy.deepcopy(module)`", "[nn.Linear(4, 2)] * 3", "[copy.deepcopy(nn.Linear(4, 2)) for _ in range(3)]"),
         symptom="len(list(net.parameters())) == 2",
     ),
+    "a tie is undone": case(
+        "AG407",
+        """
+class Language(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 4)
+        self.out = nn.Linear(4, 5, bias=False)
+        self.out.weight = self.table.weight
+
+    def forward(self, ids):
+        return self.out(self.table(ids))
+
+net = Language()
+vectors = torch.randn(5, 4)
+net.table = nn.Embedding.from_pretrained(vectors, freeze=False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.tensor([1, 2])).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Tie them again after `table` is replaced", "optimizer =", "net.out.weight = net.table.weight\noptimizer ="),
+        by(
+            "copy the new values into the old weight and keep the module",
+            "net.table = nn.Embedding.from_pretrained(vectors, freeze=False)",
+            "net.table.weight.data.copy_(vectors)",
+        ),
+        symptom="net.out.weight is not net.table.weight",
+    ),
 }

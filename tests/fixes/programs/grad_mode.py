@@ -303,4 +303,23 @@ w.requires_grad_()
         by("Make w under torch.no_grad() instead of inference mode", "torch.inference_mode()", "torch.no_grad()"),
         by("use `w.clone()` outside of it", "w.requires_grad_()", "w = w.clone()\nw.requires_grad_()"),
     ),
+    "one of two ways is cut": case(
+        "AG102",
+        """
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+wanted = torch.autograd.grad(net(net(x)).pow(2).mean(), net.weight)[0]
+with torch.no_grad():
+    hidden = net(x)
+net(hidden).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Move the computation out of the `torch.no_grad()` block",
+            "with torch.no_grad():\n    hidden = net(x)\n",
+            "hidden = net(x)\n",
+        ),
+        symptom="not torch.allclose(net.weight.grad, wanted)",
+    ),
 }

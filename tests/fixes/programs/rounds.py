@@ -115,4 +115,25 @@ for step in range(5):
         by("drop what was kept when the parameters change", "if product is None else product", "if True else product"),
         symptom="up.grad is None",
     ),
+    "a scheduler steps first": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+rates = []
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    scheduler.step()
+    rates.append(scheduler.get_last_lr()[0])
+    optimizer.step()
+""",
+        by(
+            "Call the scheduler's step() after optimizer.step()",
+            "    scheduler.step()\n    rates.append(scheduler.get_last_lr()[0])\n    optimizer.step()\n",
+            "    rates.append(scheduler.get_last_lr()[0])\n    optimizer.step()\n    scheduler.step()\n",
+        ),
+        symptom="rates[0] < 0.1",
+    ),
 }

@@ -273,4 +273,20 @@ slope = x.grad.norm()
             "x.requires_grad_()\nout = net(x)\n",
         ),
     ),
+    "autograd.grad gives None": case(
+        "AG301",
+        """
+net, extra = nn.Linear(4, 1), nn.Linear(4, 1)
+params = [*net.parameters(), *extra.parameters()]
+loss = net(torch.randn(3, 4)).pow(2).mean()
+grads = torch.autograd.grad(loss, params, allow_unused=True)
+fast = [p - 0.1 * g for p, g in zip(params, grads)]
+""",
+        by(
+            "Leave out what has none: `p if g is None else p - lr * g`",
+            "[p - 0.1 * g",
+            "[p if g is None else p - 0.1 * g",
+        ),
+        by("Or pass materialize_grads=True", "allow_unused=True", "materialize_grads=True"),
+    ),
 }

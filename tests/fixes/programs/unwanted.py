@@ -199,4 +199,20 @@ slope = torch.func.grad(lambda v: v * v)(x)
             "torch.func.vjp(lambda v: v * v, x)[1](torch.ones(3))",
         ),
     ),
+    "two terms measure one pair": case(
+        "AG109",
+        """
+net, codes = nn.Linear(4, 3), nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([*net.parameters(), codes], lr=0.1)
+z = net(torch.randn(2, 4))
+q = codes.expand(2, 3)
+first = F.mse_loss(q, z.detach())
+before = codes.detach().clone()
+wanted = torch.autograd.grad(first, codes, retain_graph=True)[0]
+(first + F.mse_loss(z, q)).backward()
+optimizer.step()
+""",
+        by("detach() codes in the term that is to move z alone", "F.mse_loss(z, q)", "F.mse_loss(z, q.detach())"),
+        symptom="not torch.allclose(codes, before - 0.1 * wanted)",
+    ),
 }

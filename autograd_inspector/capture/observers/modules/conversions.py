@@ -23,6 +23,7 @@ from autograd_inspector.model.program_events import (
     Event,
     ModelLoaded,
     ModuleAttached,
+    ModuleExchanged,
     ModuleRepeated,
     ParameterRegistered,
     ParametersConverted,
@@ -83,8 +84,19 @@ class Conversions:
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
         if self.recording.here() and self.recording.active():
             self._guard.run(self._attach, parent, name, module)
+            self._guard.run(self._exchange, parent, name, module)
             if module is not None and name.isdigit():
                 self._guard.run(self._repeat, parent, module)
+
+    def _exchange(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
+        """What the attribute still has is about to go."""
+        before = own_children(parent).get(name)
+        if before is None or module is None or before is module:
+            return
+        gone, come = (tuple(parameters_of(each)) for each in (before, module))
+        if gone and come:
+            kind, cut = type(before).__name__, len(gone)
+            self._note(gone + come, lambda at, site, ids: ModuleExchanged(at, site, kind, name, (ids[:cut], ids[cut:])))
 
     def _repeat(self, parent: nn.Module, module: nn.Module) -> None:
         """A list gets a module: it may have it already.

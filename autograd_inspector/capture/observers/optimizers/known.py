@@ -28,6 +28,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
     ModeSwitched,
+    ModuleExchanged,
     ModuleRepeated,
     NamesUnmatched,
     OptimizerCreated,
@@ -44,6 +45,7 @@ _SWAP_NOTHING = (
     ZeroGradCalled,
     OptimizerModeMet,
     ModeSwitched,
+    ModuleExchanged,
     ModuleRepeated,
     BareTensorHeld,
     NamesUnmatched,

@@ -1,0 +1,55 @@
+"""Ties of weights that are undone: the module whose weight another one had taken over was replaced, the other was not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.program_events import ModuleExchanged, ParameterRegistered
+
+
+class UndoneTie(Struct, frozen=True):
+    """``event`` put a module with the weight ``new`` where the one was that ``tied`` had been made in.
+
+    ``old`` is the weight that was shared by ``tied``: the module that took it over still has it.
+    """
+
+    event: ModuleExchanged
+    tied: ParameterRegistered
+    old: int
+    new: int
+
+
+def undone_ties(analysis: Analysis) -> Iterator[UndoneTie]:
+    """Each exchange once, where both weights are meant to learn, are used, and have rows alike.
+
+    A follower that is replaced leaves on purpose: a new head. The one that it follows takes the tie along.
+    """
+    for event in analysis.capture.events_of(ModuleExchanged):
+        gone, come = event.pairs
+        found = (tie for old in gone for tie in _kept(analysis, event, old, come))
+        yield from list(found)[:1]
+
+
+def _kept(analysis: Analysis, event: ModuleExchanged, old: int, come: tuple[int, ...]) -> Iterator[UndoneTie]:
+    capture, lifecycle = analysis.capture, analysis.lifecycle
+    registered = [each for each in lifecycle.registrations(old) if each.at <= event.at]
+    if len(registered) < 2 or registered[0].type != event.type or registered[-1].type == event.type:
+        return
+    if old in come or old not in capture.owners or not _learns(analysis, old):
+        return
+    for new in come:
+        alike = capture.owners.get(new) == capture.owners[old] and _rows(analysis, new) == _rows(analysis, old)
+        if alike and _learns(analysis, new):
+            yield UndoneTie(event, registered[-1], old, new)
+
+
+def _learns(analysis: Analysis, tensor: int) -> bool:
+    return tensor in analysis.learning and analysis.lifecycle.used(tensor)
+
+
+def _rows(analysis: Analysis, tensor: int) -> tuple[object, ...]:
+    record = analysis.capture.tensors[tensor]
+    return len(record.shape), *record.shape[1:]

@@ -1,0 +1,31 @@
+"""AG109: two terms of a loss measure one pair, and only in one of them an end is a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.cuts import detached
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses.measured_twice import measured_twice
+from autograd_inspector.model.finding import Problem
+
+
+def without_a_constant(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line."""
+    for found in measured_twice(analysis):
+        moved, other, measure = name_of(analysis, found.moved), name_of(analysis, found.other), found.whole.name
+        read = next((t for t in found.whole.inputs if t == found.other), -1)
+        yield Problem(
+            "warning",
+            f"two terms of the loss measure `{measure}` of {moved} and {other}: one of them takes {moved} for a constant, the "
+            f"other takes neither, so both terms move {other}",
+            f"detach() {other} in the term that is to move {moved} alone: `{other}.detach()`. If one term moves both on purpose, "
+            "nothing needs to change.",
+            analysis.places(
+                (found.whole, "neither end is a constant here"), (found.half, f"{moved} is a constant here")
+            ),
+            (moved, other, measure),
+            ops=(found.whole.index,),
+            cures=tuple(detached(analysis, found.whole, read)) if read >= 0 else (),
+        )

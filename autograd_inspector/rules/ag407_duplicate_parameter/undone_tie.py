@@ -1,0 +1,29 @@
+"""AG407 where a parameter is there once too often: two of what was one, since a module of a tied pair was replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.undone_ties import UndoneTie, undone_ties
+from autograd_inspector.model.finding import Problem
+
+
+def no_longer_tied(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each module that was replaced."""
+    for found in undone_ties(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: UndoneTie) -> Problem:
+    old, new = name_of(analysis, found.old), name_of(analysis, found.new)
+    return Problem(
+        "warning",
+        f"{old} was tied to the weight of `{found.event.name}`, and `{found.event.name}` was replaced afterwards: {old} is "
+        f"still the old weight, {new} is another parameter, and the two learn apart",
+        f"Tie them again after `{found.event.name}` is replaced, or copy the new values into the old weight and keep the "
+        f"module. If they are meant to differ, give {old} a new parameter.",
+        analysis.places((found.event, "replaced here"), (found.tied, "tied here, before")),
+        (old, new),
+    )

@@ -1,0 +1,63 @@
+"""AG305: a scheduler that steps before its optimizer."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from .programs import inspected, line_of, summary
+
+
+def learn(order, rounds=3):
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    for number in range(rounds):
+        optimizer.zero_grad()
+        net(torch.ones(3, 4)).pow(2).mean().backward()
+        order(optimizer, scheduler, number)
+
+
+def early(optimizer, scheduler, number):
+    scheduler.step()  # Early.
+    optimizer.step()
+
+
+def late(optimizer, scheduler, number):
+    optimizer.step()
+    scheduler.step()
+
+
+def left_out_once(optimizer, scheduler, number):
+    if number:
+        optimizer.step()
+    scheduler.step()
+
+
+def each_second(optimizer, scheduler, number):
+    if number % 2:
+        scheduler.step()
+    optimizer.step()
+
+
+def test_a_scheduler_that_comes_first():
+    """A hint that names both calls, at the line of the scheduler."""
+    report = inspected(lambda: learn(early))
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == ("AG305", "info"), summary(report)
+    assert finding.locations[0].lineno == line_of(early, "# Early.")
+    assert "StepLR.step()" in finding.message
+
+
+@pytest.mark.parametrize("order", [late, left_out_once, each_second])
+def test_other_orders(order):
+    """After the optimizer, after a step that a scaler left out, and a scheduler that counts epochs."""
+    report = inspected(lambda: learn(order, rounds=4))
+    assert report.findings == (), summary(report)
+
+
+def test_one_round_tells_nothing():
+    """A schedule that was moved on before training began looks the same."""
+    report = inspected(lambda: learn(early, rounds=1))
+    assert report.findings == (), summary(report)

@@ -1,0 +1,73 @@
+"""AG407: a tie of weights that is undone when one of the two modules is replaced."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+
+class Language(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(6, 4)
+        self.out = nn.Linear(4, 6, bias=False)
+        self.out.weight = self.table.weight  # Tied.
+
+    def forward(self, ids):
+        return self.out(self.table(ids))
+
+
+def learn(change):
+    net = Language()
+    change(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        ids = torch.arange(6)
+        optimizer.zero_grad()
+        F.cross_entropy(net(ids), ids).backward()
+        optimizer.step()
+
+
+def replaced(net):
+    net.table = nn.Embedding(8, 4)  # Replaced.
+
+
+def tied_again(net):
+    net.table = nn.Embedding(6, 4)
+    net.out.weight = net.table.weight
+
+
+def new_head(net):
+    net.out = nn.Linear(4, 6)
+
+
+def test_the_table_is_replaced_and_the_output_keeps_the_old_one():
+    """Both names, the line that replaces and the one that had tied."""
+    found = diagnosed(
+        lambda: learn(replaced),
+        "AG407",
+        "# Replaced.",
+        "out.weight",
+        "table.weight",
+        severity="warning",
+        where=replaced,
+    )
+    assert any("# Tied." in place.source for place in found.locations)
+
+
+def test_a_tie_that_is_made_again_or_left_on_purpose():
+    """Tied anew, a head of its own in the place of the follower, or nothing replaced at all."""
+    calm(lambda: learn(tied_again), lambda: learn(new_head), lambda: learn(lambda net: None))
+
+
+def test_a_frozen_table_of_its_own():
+    """What does not learn does not learn apart."""
+
+    def frozen(net):
+        net.table = nn.Embedding.from_pretrained(torch.randn(6, 4))
+
+    calm(lambda: learn(frozen))
