@@ -216,3 +216,14 @@ def test_torchs_own_functions_are_compiled_anew():
         torch.autograd.graph._engine_run_backward,
     ):
         assert instrumented.with_probe(function, Noting()) is not None, function
+
+
+def test_a_capture_compiles_nothing_that_an_earlier_one_has_compiled():
+    """Each function is parsed once in the process, however many there are: a block would take a fifth of a second."""
+    observe(lambda: None)
+    before = instrumented._template.cache_info()
+    observe(lambda: None)
+    after = instrumented._template.cache_info()
+    assert after.misses == before.misses
+    assert after.hits > before.hits
+    assert after.currsize < after.maxsize / 4

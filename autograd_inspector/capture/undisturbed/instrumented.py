@@ -49,10 +49,12 @@ _SEEN, _ERROR = "_autograd_inspector_seen", "_autograd_inspector_error"
 _FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 _PAUSES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_KEPT = 1024
+"""Far more than one capture compiles: with fewer, each capture would drop what the next one begins with."""
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=_KEPT)
 def _template(code: CodeType, filename: str) -> CodeType | None:
     if code.co_flags & _PAUSES:
         return None
@@ -79,7 +81,7 @@ def _parsed(filename: str, owners: list[str], first: int) -> tuple[ast.Module, a
     return tree, function if isinstance(function, ast.FunctionDef) else None
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=_KEPT)
 def _imports(filename: str) -> tuple[ast.stmt, ...]:
     """The imports of a file: a method of what was imported is called by another instruction than any other is."""
     lines = linecache.getlines(filename)
