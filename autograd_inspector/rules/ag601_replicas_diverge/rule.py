@@ -18,6 +18,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_b
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
+from autograd_inspector.rules.ag601_replicas_diverge.pending import written_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
@@ -70,6 +71,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from summed_shards(analysis)
     yield from divided_again(analysis)
     yield from shares_lost(analysis)
+    yield from written_while_running(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
