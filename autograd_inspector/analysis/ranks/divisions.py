@@ -42,7 +42,9 @@ class DividedAgain(Struct, frozen=True):
 
 def divided_again(capture: Capture, timeline: Timeline, reductions: Reductions) -> Iterator[DividedAgain]:
     """The first step of that kind, where each step uses one backward: of several, the number may be how many."""
-    if not capture.given or capture.events_of(SyncSwitchedOff) or capture.events_of(ReductionHooked):
+    if not capture.given or capture.events_of(SyncSwitchedOff):
+        return
+    if capture.events_of(ReductionHooked):
         return
     used: dict[Backward, tuple[Step, list[int]]] = {}
     for step in capture.steps:
@@ -93,7 +95,8 @@ def _of_step(
 def _averaging(capture: Capture, reductions: Reductions) -> dict[int, ReplicasWrapped | ModelSharded]:
     """Parameter -> what averages its gradient over all ranks."""
     all_of: dict[int, ReplicasWrapped | ModelSharded] = {}
-    for event in (*reductions.sharded_models, *reductions.wrappers.values()):
+    events: list[ReplicasWrapped | ModelSharded] = [*reductions.sharded_models, *reductions.wrappers.values()]
+    for event in events:
         if event.world == capture.world_size:
             all_of |= dict.fromkeys(event.tensors, event)
     return all_of
