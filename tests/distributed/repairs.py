@@ -97,4 +97,24 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     "loaded_before_shard_on_rank_zero": (("if rank == 0:", "if True:"),),
     "broadcast_into_larger": (("5 if dist.get_rank() == 0 else 7", "7"),),
     "warmed_up_on_rank_zero": (("if rank == 0:", "if False:"),),
+    "divided_twice": (("            p.grad /= dist.get_world_size()  # cause", "            pass"),),
+    "divided_twice_loss": ((" / dist.get_world_size()", ""),),
+    "divided_twice_hand": (("F.cross_entropy(model(x), y) / world", "F.cross_entropy(model(x), y)"),),
+    "divided_while_reduced": (
+        ("        works = [", "        works = []\n        [work.wait() for work in ["),
+        ("model.parameters()]  # also", "model.parameters()]]"),
+    ),
+    "flat_always_no_sync": (("with model.no_sync():", "if True:"),),
+    "loss_all_reduced_under_ddp": (
+        ("dist.all_reduce(loss)", "dist.all_reduce(loss.detach().clone())"),
+        ("        loss = loss / dist.get_world_size()\n", ""),
+    ),
+    "norm_without_gradient": (
+        (
+            "dist.all_reduce(both, op=dist.ReduceOp.SUM)",
+            "both = torch.distributed.nn.functional.all_reduce(both)",
+        ),
+    ),
+    "statistics_without_gradient": (("mean = x.mean(0)", "mean = x.mean(0).detach()"),),
+    "zero_other_order": ((" * (-1) ** dist.get_rank()", ""),),
 }

@@ -216,10 +216,10 @@ class Reductions:
             for event in self.exchanges.calls
             if event.at <= run.start and event.op in {"sum", "avg"} and not event.inside
         ]
-        losses = self._on_the_way_to(run) if events else set()
+        losses = self.on_the_way_to(run) if events else set()
         return next((event for event in events if not losses.isdisjoint(event.tensors)), None)
 
-    def _on_the_way_to(self, run: Backward) -> set[int]:
+    def on_the_way_to(self, run: Backward) -> set[int]:
         """The tensors that a backward starts from, and those that they were computed from, as long as each is as small."""
         tensors, seen = self._capture.tensors, set[int]()
         todo = list(run.roots)

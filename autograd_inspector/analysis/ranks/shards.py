@@ -12,6 +12,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import Communicated
 
 
 class ScaledAlone(Struct, frozen=True):
@@ -33,6 +34,28 @@ def scaled_alone(capture: Capture, timeline: Timeline, reductions: Reductions) -
         pair = scaled_by_own(capture, reductions, memory, run.end, step.updates_from) if run is not None else None
         if pair is not None:
             yield ScaledAlone(*pair, step, tensors)
+
+
+class ShardsSummed(Struct, frozen=True):
+    """``call`` adds up different parts of the gradients of ``tensors``, as if each rank had all of it."""
+
+    call: Communicated
+    step: Step
+    tensors: tuple[int, ...]
+
+
+def shards_summed(capture: Capture, timeline: Timeline, reductions: Reductions) -> Iterator[ShardsSummed]:
+    """For each step; nothing where the ranks of the call need not be those that the shards are dealt out to."""
+    shards = {t for e in reductions.sharded_models if e.world == capture.world_size for t in e.tensors}
+    for step in capture.steps if shards and reductions.exchanges.calls else ():
+        tensors = tuple(p.tensor for p in step.parameters if p.tensor in shards and p.gradient >= 0)
+        run = next(iter(timeline.backwards.before(step.updates_from + 1)), None)
+        memory = _scattered(capture, run) if tensors and run is not None else set[int]()
+        for call in reductions.exchanges.within(run.end, step.updates_from) if run is not None and memory else ():
+            whole = call.op in {"sum", "avg"} and call.name == "all_reduce" and call.world == capture.world_size
+            if whole and not memory.isdisjoint(map(reductions.exchanges.storage, call.tensors)):
+                yield ShardsSummed(call, step, tensors)
+                break
 
 
 def scaled_by_own(

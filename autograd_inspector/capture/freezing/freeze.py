@@ -102,7 +102,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         replacements=tuple(recording.replacements),
         alias_writes=writes,
         scalar_reentries=tuple(ScalarReentry(*pair) for pair in dict.fromkeys(recording.scalar_reentries)),
-        given=_number_arguments(recording, tensors, ops),
+        given=_number_arguments(recording, tensors, ops, world_size),
         value_faults=tuple(recording.values.faults) if recording.values else (),
         bad_tensors=tuple(sorted(recording.values.bad)) if recording.values else (),
         gradient_faults=tuple(recording.values.gradient_faults) if recording.values else (),
@@ -134,12 +134,12 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
 
 
 def _number_arguments(
-    recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]
+    recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...], world: int
 ) -> dict[int, dict[str, float]]:
     """The numbers given to writes through an alias that has a version counter of its own, and those not above zero.
 
     A number that is zero takes its operand out, a negative one turns its sign. Those as well that were given to what
-    computed the operands of a write through such an alias.
+    computed the operands of a write through such an alias, and of several ranks how many there are.
     """
     turning = {
         op: dict(numbers)
@@ -147,6 +147,13 @@ def _number_arguments(
         if any(number <= 0 for _, number in numbers)
     }
     turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number <= 0}
+    shares = {float(world), 1 / world} if world > 1 else set[float]()
+    turning |= {
+        op: dict(numbers)
+        for op, numbers in recording.number_arguments.items()
+        if not shares.isdisjoint(number for _, number in numbers)
+    }
+    turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number in shares}
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
     wanted, front = set(unseen), unseen
     for _ in range(_OPERANDS):

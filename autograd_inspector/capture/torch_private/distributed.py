@@ -124,6 +124,20 @@ def flattened(wrapper: Any) -> tuple[Tensor, ...]:
     return () if flat is None else (flat, *(_flattened(flat) or ()))
 
 
+_reduces = attribute(
+    "torch.distributed.fsdp._init_utils:_init_runtime_state._sync_gradients",
+    "whether the next backward of a FullyShardedDataParallel reduces",
+    instead=lambda _: True,
+    without="no_sync() of FullyShardedDataParallel is not known",
+    late=True,
+)
+
+
+def reduces(wrapper: Any) -> bool:
+    """Whether the next backward of a FullyShardedDataParallel reduces: not in its ``no_sync()``."""
+    return bool(_reduces(wrapper))
+
+
 FUNCTIONAL = tuple(
     Place(
         f"torch.distributed._functional_collectives:{name}",

@@ -105,15 +105,19 @@ class ModelSharded(ProgramEvent, frozen=True):
 
 
 class ShardSyncSet(ProgramEvent, frozen=True):
-    """A sharded module was told whether backwards are to reduce: ``set_requires_gradient_sync(on)``."""
+    """A sharded module was told whether backwards are to reduce: ``set_requires_gradient_sync(on)``.
+
+    ``flat``: it is a FullyShardedDataParallel, whose forward began in its ``no_sync()``, or for the first time behind.
+    """
 
     type: str
     on: bool
+    flat: bool = False
 
     @property
     def api(self) -> str:
         """The method."""
-        return f"{self.type}.set_requires_gradient_sync({self.on})"
+        return f"{self.type}.no_sync()" if self.flat else f"{self.type}.set_requires_gradient_sync({self.on})"
 
 
 class GradientsLeftLocal(_OfWrapper, frozen=True):

@@ -27,14 +27,20 @@ def unsynced_shards(analysis: Analysis) -> Iterator[Problem]:
             continue
         names = names_of(analysis, empty if len(empty) == len(held) else held)
         whose = f"of {summarize_names(names)}"
+        how = "in a no_sync() block" if last.flat else "with set_requires_gradient_sync(False)"
         what = (
-            f"step() finds no {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it ran with "
-            f"set_requires_gradient_sync(False), so {agree(names, 'its gradient stays', 'their gradients stay')} unreduced in the "
+            f"step() finds no {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it ran {how}, "
+            f"so {agree(names, 'its gradient stays', 'their gradients stay')} unreduced in the "
             "unsharded parameters"
             if len(empty) == len(held)
             else f"step() uses only a part of the {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it "
-            "ran with set_requires_gradient_sync(False), so what it computed stays unreduced, and is added to the next step"
+            f"ran {how}, so what it computed stays unreduced, and is added to the next step"
         )
+        if last.flat:
+            what = (
+                f"the last backward() before step() ran {how} of {last.type}, so the {agree(names, 'gradient', 'gradients')} {whose} "
+                f"{agree(names, 'is', 'are')} not reduced, and not cut into the shards that step() updates"
+            )
         yield _problem(analysis, last, names, what, run.site, step)
         return
 
@@ -43,7 +49,10 @@ def _problem(analysis: Analysis, off: ShardSyncSet, names: list[str], what: str,
     return Problem(
         "error",
         what,
-        "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
+        "Run the forward and backward pass of the last micro-batch before each step outside no_sync(): its backward pass "
+        "reduces the accumulated gradients."
+        if off.flat
+        else "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
         "reduces the accumulated gradients.",
         analysis.places(
             (off, "reduction switched off here"), (run, "backward() called here"), (step, "step() called here")

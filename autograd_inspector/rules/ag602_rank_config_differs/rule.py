@@ -10,6 +10,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag602_rank_config_differs.owners import other_owners
 
 _PLACED = ("shape", "device", "placements", "held")
 """How parameters are dealt out to ranks, not how they are trained."""
@@ -60,6 +61,7 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
                 concerned.setdefault(difference, []).append(row.name)
     yield from _state_loaded(ranks)
     yield from _precision(ranks)
+    yield from other_owners(ranks, placement)
     for difference, names in concerned.items():
         having = difference.values[-1][1]
         yield (

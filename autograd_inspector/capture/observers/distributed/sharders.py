@@ -13,7 +13,7 @@ from torch import nn
 from autograd_inspector.capture.module_tree import named_parameters
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
-from autograd_inspector.capture.torch_private.distributed import flattened, local_of
+from autograd_inspector.capture.torch_private.distributed import flattened, local_of, reduces
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
@@ -28,6 +28,10 @@ class Sharders:
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
         self._guard = guard
+        self._off = -1
+        """Where ``no_sync()`` of a FullyShardedDataParallel was called last."""
+        self._reduces = True
+        """Whether the last forward of one was outside of it."""
 
     def install(self, into: Installation) -> None:
         """Meet those that are there, and observe those that come, once the program has loaded FSDP."""
@@ -43,6 +47,8 @@ class Sharders:
             self._guard.run(self._find, kind)
             self._guard.run(self._find_flat, flat)
         observed(into, flat, "__init__", after=self._flattened, guard=self._guard)
+        observed(into, flat, "no_sync", before=self._left_off, guard=self._guard)
+        observed(into, flat, "forward", before=self._called, guard=self._guard)
         around(into, module, "fully_shard", _Made(self, self._recording, self._guard))
         observed(into, kind, "set_requires_gradient_sync", before=self._switched, guard=self._guard)
 
@@ -100,6 +106,19 @@ class Sharders:
                 pairs=pairs,
             )
         )
+
+    def _left_off(self, _wrapper: Any, _args: Any, _kwargs: Any) -> None:
+        if self._recording.active():
+            self._off = self._recording.stacks.here(0)
+
+    def _called(self, wrapper: Any, _args: Any, _kwargs: Any) -> None:
+        """Its forward begins: in a block of ``no_sync()``, perhaps, which is over when that of the root reduces."""
+        recording = self._recording
+        on = reduces(wrapper)
+        if recording.active() and on != self._reduces:
+            self._reduces = on
+            site = recording.stacks.here(0) if on else self._off
+            recording.events.append(ShardSyncSet(len(recording.ops), site, type(wrapper).__name__, on, flat=True))
 
     def _switched(self, module: Any, args: Any, kwargs: Any) -> None:
         recording = self._recording

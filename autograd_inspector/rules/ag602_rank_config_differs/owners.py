@@ -1,0 +1,47 @@
+"""AG602 where ranks do not agree which of them steps a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.placement_rows import HERE
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement, RankedRow
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def other_owners(
+    ranks: Mapping[int, RankSummary], placement: RankedPlacement
+) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """One problem for all parameters of an optimizer that deals them out to the ranks."""
+    rows = [row for row in placement.rows if len(set(_owners(placement, row).values())) > 1]
+    if not rows:
+        return
+    names, kind = tuple(row.name for row in rows), rows[0].optimizer
+    of_first = _owners(placement, rows[0])
+    first, *others = of_first
+    odd = tuple(rank for rank in others if of_first[rank] != of_first[first])
+    told = ", ".join(
+        f"rank {owner} according to rank {rank}" for rank, owner in of_first.items() if rank in (first, odd[0])
+    )
+    made = (done for rank in (first, *odd) for done in ranks[rank].made if done.api == kind)
+    yield (
+        Problem(
+            "error",
+            f"ranks do not agree which of them steps {summarize_names(names)} ({rows[0].name}: {told}): {kind} got its parameters "
+            f"in a different order on different ranks, so ranks send and receive different weights for {agree(names, 'it', 'them')}",
+            "Pass the parameters in the same order on every rank, as `model.parameters()` does.",
+            tuple(dict.fromkeys(place for done in made for place in done.places)),
+            names,
+        ),
+        odd,
+    )
+
+
+def _owners(placement: RankedPlacement, row: RankedRow) -> dict[int, int]:
+    """Rank -> who steps a parameter, as that rank sees it; nothing where each steps its own."""
+    shares = {rank: s for rank, s in zip(placement.ranks, row.shares, strict=True) if s is not None and s.optimizer}
+    if all(share.stepped_by < 0 for share in shares.values()):
+        return {}
+    return {rank: rank if s.stepped_by == HERE else s.stepped_by for rank, s in shares.items() if s.stepped_by != -1}

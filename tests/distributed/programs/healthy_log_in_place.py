@@ -1,0 +1,39 @@
+"""The loss is summed over the ranks for the log, behind the step."""
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def small():
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+
+
+def batches(count=4, size=6):
+    g = torch.Generator().manual_seed(10 + dist.get_rank())
+    return [(torch.randn(size, 4, generator=g), torch.randint(0, 2, (size,), generator=g)) for _ in range(count)]
+
+
+def setup():
+    global model, opt
+    torch.manual_seed(0)
+    model = DDP(small())
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def run():
+    for x, y in batches():
+        opt.zero_grad()
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        opt.step()
+        dist.all_reduce(loss)
+        print(end=f"{loss.item() / 2:.0e}"[:0])
+
+
+TRUTH = Truth()

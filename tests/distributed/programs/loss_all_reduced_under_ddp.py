@@ -1,0 +1,40 @@
+"""The loss is averaged by hand under a wrapper: its gradient is only divided."""
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def small():
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+
+
+def batches(count=4, size=6):
+    g = torch.Generator().manual_seed(10 + dist.get_rank())
+    return [(torch.randn(size, 4, generator=g), torch.randint(0, 2, (size,), generator=g)) for _ in range(count)]
+
+
+def setup():
+    global model, opt
+    torch.manual_seed(0)
+    model = DDP(small())
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def run():
+    for x, y in batches():
+        opt.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        dist.all_reduce(loss)  # cause
+        loss = loss / dist.get_world_size()
+        loss.backward()
+        opt.step()
+
+
+TRUTH = Truth(
+    fault="divided once too often: the all_reduce does not reduce the gradient", rule="AG601", names=("0.weight",)
+)
