@@ -23,8 +23,6 @@ from autograd_inspector.model.rewrites import AlsoDetach
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
-"""Ops that make the same values every time."""
-
 
 def carried_name(analysis: Analysis, reader: Op, tensor: int) -> str:
     """What to call the carried tensor: its name, else what the line that reads it writes for it."""
