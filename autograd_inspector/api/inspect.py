@@ -11,6 +11,7 @@ from typing import Literal, Self
 from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.session import Session, caller_frame
+from autograd_inspector.capture.torch_private.compiled import keep_out_of_whole
 from autograd_inspector.capture.undisturbed.holding import by, in_block
 from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.messages import text_of
@@ -132,6 +133,9 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
             self._unmade = text_of(failure)
             raise
         _listed(self._report)
+
+
+keep_out_of_whole(inspect.__init__, inspect.__enter__, inspect.__exit__)  # A compiled function may open a block.
 
 
 def _outside(frame: FrameType) -> FrameType:

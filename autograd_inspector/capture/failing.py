@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from types import TracebackType
 
+from autograd_inspector.capture.observers.compiled.inside import InsideCompiledCodeError
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
@@ -31,7 +32,7 @@ class Failures:
             return
         self._recording.closed, self._recording.recording = True, False
         text = f"{text_of(failure)} ({origin(failure.__traceback__)})"
-        if isinstance(failure, UnsupportedTorch):
+        if isinstance(failure, (UnsupportedTorch, InsideCompiledCodeError)):
             text = message_of(failure)
         self.failure = f"autograd_inspector stopped recording: {text}"
         self.tell(self.failure, failure)

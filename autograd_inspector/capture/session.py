@@ -23,6 +23,7 @@ from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
 from autograd_inspector.capture.observers.all_observers import install_all
 from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.compiled.inside import refuse_inside_compiled_code
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
 from autograd_inspector.capture.observers.distributed.layers import Layers
 from autograd_inspector.capture.observers.measuring import measure_in
@@ -171,6 +172,7 @@ class Session:
 
     def _install(self) -> None:
         check()
+        refuse_inside_compiled_code(sys._getframe())
         self.recording.thread = threading.get_ident()
         regions = Regions(self.recording)
         self.folding = Folding(self.recording, self.modules, regions, self.optimizers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from autograd_inspector.capture.torch_private.resolving import (
@@ -110,6 +110,12 @@ tensor_of_tensors = looked_up(
 _strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
 _strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")
 _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does not trace the observers")
+_LEFT_ALONE = spelled(
+    f"{_HOME}:DisableContext.__call__._fn._torchdynamo_disable",
+    "by which a function says that dynamo is not to trace it",
+    without="inspect() inside of compiled code is traced with it",
+    late=True,
+)
 _compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")
 
 
@@ -120,6 +126,18 @@ def keep_out_of(codes: Iterable[CodeType], *, inside: bool = True) -> None:
     actions = _actions()
     for code in codes:
         _strategy()(code, _strategies()(actions.SKIP, actions.SKIP if inside else actions.DEFAULT))
+
+
+def keep_out_of_whole(*functions: Any) -> None:
+    """Dynamo neither compiles these functions nor traces them as a part of what calls them: the graph breaks there."""
+    keep_out_of([function.__code__ for function in functions])
+    for function in functions:
+        setattr(function, _LEFT_ALONE, True)
+
+
+def is_dynamos_frame(frame: FrameType) -> bool:
+    """Whether torch's functions around compiled code run in it."""
+    return frame.f_globals.get("__name__") == _HOME
 
 
 _metrics = looked_up("torch._dynamo.utils:get_metrics_context", "why code was compiled again")
