@@ -118,3 +118,30 @@ def measured():
 def test_copies_that_serve(program):
     """Put back, at the end of the training, kept for later, or compared with."""
     calm(program)
+
+
+@pytest.mark.parametrize("by_data", [True, False])
+def test_weights_written_through_an_alias_and_swapped_back_by_data(by_data):
+    """An average is copied in to be evaluated, and other memory assigned again: the parameter's own was written."""
+
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        average = [p.detach().clone() for p in net.parameters()]
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(X).square().mean().backward()
+            optimizer.step()
+            backup = []
+            for old, p in zip(average, net.parameters(), strict=True):
+                backup.append(p.data.clone())
+                if by_data:
+                    p.data.copy_(old)
+                else:
+                    p.detach().copy_(old)
+            with torch.no_grad():
+                net(X)
+            for old, p in zip(backup, net.parameters(), strict=True):
+                p.data = old
+
+    calm(program)

@@ -52,9 +52,11 @@ def lost_writes(recording: Recording) -> Iterator[ResultDiscarded]:
 
 
 def _maker(recording: Recording, tensor: int, site: int) -> int:
-    """The op that made a tensor at the same line of the program; -1 none."""
+    """The op that computed a tensor at the same line of the program; -1 none."""
     birth = recording.registry.birth_of(tensor)
     if birth < 0 or birth not in recording.ops:
         return -1
+    if recording.ops[birth][OP_TRAITS] & Trait.ALIAS or recording.ops[birth][OP_NAME] == "detach":
+        return -1  # It was the parameter's own memory, which `p.data = other` has taken from it since.
     stacks, made = recording.stacks, recording.ops[birth][OP_SITE]
     return birth if made >= 0 and site >= 0 and stacks.line_of(made) == stacks.line_of(site) else -1
