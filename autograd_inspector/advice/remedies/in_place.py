@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.copies import read_as
@@ -73,14 +74,10 @@ def out_of_place(analysis: Analysis, edit: Op, place: Location) -> OutOfPlace:
 
 def _is_read_later(analysis: Analysis, edit: Op) -> bool:
     """Whether an op of another line reads the memory before backward has run."""
-    capture, line = analysis.capture, line_of(analysis, edit.site)
-    written = {write.storage for write in edit.writes} - {-1}
-    end = next((run.start for run in capture.backwards if run.start > edit.index), len(capture.ops))
-    return any(
-        line_of(analysis, op.site) != line
-        for op in capture.ops[edit.index + 1 : end]
-        if any(capture.tensors[tensor].storage in written for tensor in op.inputs)
-    )
+    runs, line = analysis.capture.backwards, line_of(analysis, edit.site)
+    following = bisect_right(runs, edit.index, key=lambda run: run.start)
+    end = runs[following].start if following < len(runs) else len(analysis.capture.ops)
+    return any(analysis.memory_reads.on_another_line(write.storage, line, edit.index + 1, end) for write in edit.writes)
 
 
 def _views(analysis: Analysis, edit: Op) -> int:

@@ -30,12 +30,15 @@ class MeasuredTwice(Struct, frozen=True):
 
 
 def measured_twice(analysis: Analysis) -> Iterator[MeasuredTwice]:
-    """Each pair once for each run: of exactly two terms, by the same measure, with two ends that learn."""
+    """Each pair once: of exactly two terms, by the same measure, with two ends that learn.
+
+    A run is asked for what it adds to the graphs of those before it: both terms are new in the run of their sum.
+    """
     capture = analysis.capture
     told: set[int] = set()
-    for run in analysis.timeline.backwards.all:
+    for _, nodes in analysis.run_graphs:
         terms: dict[tuple[str, frozenset[int]], list[Op]] = {}
-        for index in sorted({node.op for node in analysis.nodes_of(run) if node.op >= 0}):
+        for index in sorted({node.op for node in nodes if node.op >= 0}):
             op = capture.ops[index]
             if is_a(op.name, OpKind.MEASURES) and not op.has(Trait.BACKWARD) and len(op.inputs) == 2:
                 ends = frozenset(_origin(analysis, tensor) for tensor in op.inputs)
