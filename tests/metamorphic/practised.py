@@ -31,8 +31,13 @@ LIMIT = 120
 EACH = 5
 """So many variants of each program that is drawn: the original is run once for all of them."""
 Pair = tuple[Path, str]
-ANOTHER_PROGRAM = {("rl/ddpg_polyak", "values printed")}
-"""Where the value that nothing uses is printed, it is used."""
+ANOTHER_PROGRAM = {
+    ("rl/ddpg_polyak", "values printed"),  # Where the value that nothing uses is printed, it is used.
+    (
+        "selfsupervised/barlow_twins_warmup",
+        "statements in blocks",
+    ),  # Python: a return ends on the line of `finally`.
+}
 
 
 def drawn(count: int, seed: int, names: Sequence[str] = ()) -> list[Pair]:

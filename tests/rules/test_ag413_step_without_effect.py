@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 
 import schedulefree
@@ -268,15 +269,22 @@ def divided(step):
     return 1.0
 
 
+def divided_in_blocks(step):
+    with contextlib.nullcontext(), contextlib.suppress(TypeError):
+        return min(1, step // 10)  # rounds down
+    return 1.0
+
+
 def test_a_factor_that_is_0_throughout_the_warm_up():
-    """The lines that return it come first."""
+    """The lines that return it come first, out of blocks too."""
     for steps in (3, 50):
         report = inspected(lambda steps=steps: scheduled(lambda o: LambdaLR(o, lambda s: 0), steps=steps))
         assert [(f.rule, f.severity) for f in alarms(report)] == [("AG413", "warning")], summary(report)
-    diagnosed(
-        lambda: scheduled(lambda o: LambdaLR(o, divided)), "AG413", "# rounds down", "lr", "//", severity="warning",
-        where=divided,
-    )  # fmt: skip
+    for factor in (divided, divided_in_blocks):
+        diagnosed(
+            lambda factor=factor: scheduled(lambda o: LambdaLR(o, factor)), "AG413", "# rounds down", "lr", "//",
+            severity="warning", where=factor,
+        )  # fmt: skip
 
 
 def test_a_schedule_in_steps_that_is_stepped_once_an_epoch():

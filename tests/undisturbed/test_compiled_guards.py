@@ -37,10 +37,9 @@ class Compilations:
         self._codes = []
 
     def filter(self, entries):
-        """Torch's ``guard_filter_fn``: it keeps them all."""
-        self.asked.append(
-            [(_OWN.sub("#", each.name), each.guard_type, tuple(each.derived_guard_types or ())) for each in entries]
-        )
+        """Torch's ``guard_filter_fn``: it keeps them all. Guards of one name come in an order that addresses give."""
+        told = ((_OWN.sub("#", each.name), each.guard_type, tuple(each.derived_guard_types or ())) for each in entries)
+        self.asked.append(sorted(told))
         return [True] * len(entries)
 
     @contextlib.contextmanager

@@ -69,11 +69,18 @@ class Schedulers:
 
 
 def _returning(code: CodeType) -> Iterator[int]:
-    """The lines in which a function of the program's returns something."""
+    """The lines in which a function of the program's returns something.
+
+    Out of a `with` block the value is swapped below what ends the block, and returned on the line of the `with`.
+    """
     if classify(code.co_filename) != USER:
         return
-    line = code.co_firstlineno
+    line, swapped, computed = code.co_firstlineno, -1, -1
     for instruction in instructions(code):
+        before = line
         line = (instruction.positions.lineno if instruction.positions is not None else None) or line
+        if instruction.opname == "SWAP" and line != before:
+            swapped, computed = line, computed if before == swapped else before
         if instruction.opname in _RETURNS:
-            yield line
+            yield computed if line == swapped else line
+            swapped = -1
