@@ -19,7 +19,7 @@ from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
 from autograd_inspector.analysis.gradient_cuts.stopped import stopped_cuts
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
-from autograd_inspector.analysis.memory.reads import MemoryReads
+from autograd_inspector.analysis.memory_reads import MemoryReads
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
