@@ -12,8 +12,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op, Trait
 
+_Measure = tuple[str, frozenset[int]]
+"""The op, and the two ends."""
 _SAME = OpKind.VIEWS | OpKind.CONVERTS | OpKind.COPIES
 
 
@@ -32,19 +35,17 @@ class MeasuredTwice(Struct, frozen=True):
 def measured_twice(analysis: Analysis) -> Iterator[MeasuredTwice]:
     """Each pair once: of exactly two terms, by the same measure, with two ends that learn.
 
-    A run is asked for what it adds to the graphs of those before it: both terms are new in the run of their sum.
+    A run is asked for the terms that it adds to the graphs of those before it, which may have had one of the two.
     """
-    capture = analysis.capture
-    told: set[int] = set()
-    for _, nodes in analysis.run_graphs:
-        terms: dict[tuple[str, frozenset[int]], list[Op]] = {}
-        for index in sorted({node.op for node in nodes if node.op >= 0}):
-            op = capture.ops[index]
-            if is_a(op.name, OpKind.MEASURES) and not op.has(Trait.BACKWARD) and len(op.inputs) == 2:
-                ends = frozenset(_origin(analysis, tensor) for tensor in op.inputs)
-                if len(ends) == 2 and all(capture.tensors[end].requires_grad for end in ends):
-                    terms.setdefault((op.name, ends), []).append(op)
-        for (_, ends), ops in terms.items():
+    graphs, told = analysis.run_graphs, set[int]()
+    met: dict[_Measure, list[tuple[Op, int]]] = {}
+    for place, (_, nodes) in enumerate(graphs):
+        new = list(_terms(analysis, nodes))
+        for measure, op, node in new:
+            met.setdefault(measure, []).append((op, node))
+        for measure in dict.fromkeys(measure for measure, _, _ in new):
+            met[measure] = [(op, node) for op, node in met[measure] if graphs.has(place, node)]
+            ops, (_, ends) = [op for op, _ in met[measure]], measure
             halves = [op for op in ops if len(_constants(analysis, op)) == 1]
             wholes = [op for op in ops if not _constants(analysis, op)]
             if len(ops) == 2 and len(halves) == len(wholes) == 1 and wholes[0].site not in told:
@@ -52,6 +53,17 @@ def measured_twice(analysis: Analysis) -> Iterator[MeasuredTwice]:
                 (moved,) = _constants(analysis, halves[0])
                 (other,) = ends - {moved}
                 yield MeasuredTwice(wholes[0], halves[0], moved, other)
+
+
+def _terms(analysis: Analysis, nodes: list[Node]) -> Iterator[tuple[_Measure, Op, int]]:
+    """The ops among some nodes that measure how far two ends that learn are apart, in program order."""
+    capture = analysis.capture
+    for index, node in sorted({node.op: node.index for node in nodes if node.op >= 0}.items()):
+        op = capture.ops[index]
+        if is_a(op.name, OpKind.MEASURES) and not op.has(Trait.BACKWARD) and len(op.inputs) == 2:
+            ends = frozenset(_origin(analysis, tensor) for tensor in op.inputs)
+            if len(ends) == 2 and all(capture.tensors[end].requires_grad for end in ends):
+                yield (op.name, ends), op, node
 
 
 def _constants(analysis: Analysis, op: Op) -> set[int]:
