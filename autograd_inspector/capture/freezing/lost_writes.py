@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.capture.freezing.discarded_results import memory_of_parameters
+from autograd_inspector.capture.recording.lineage import APART
 from autograd_inspector.capture.recording.raw_records import (
     OP_CALL,
     OP_ERROR,
@@ -56,7 +57,7 @@ def _maker(recording: Recording, tensor: int, site: int) -> int:
     birth = recording.registry.birth_of(tensor)
     if birth < 0 or birth not in recording.ops:
         return -1
-    if recording.ops[birth][OP_TRAITS] & Trait.ALIAS or recording.ops[birth][OP_NAME] == "detach":
+    if recording.ops[birth][OP_NAME] in APART:
         return -1  # It was the parameter's own memory, which `p.data = other` has taken from it since.
     stacks, made = recording.stacks, recording.ops[birth][OP_SITE]
     return birth if made >= 0 and site >= 0 and stacks.line_of(made) == stacks.line_of(site) else -1

@@ -26,7 +26,7 @@ from autograd_inspector.model.op import Trait
 
 UNKNOWN = -1
 _CUT, _ALIAS, _FUNCTION = int(Trait.CUT), int(Trait.ALIAS), int(Trait.FUNCTION)
-_APART = frozenset({"detach", "data"})
+APART = frozenset({"detach", "data"})
 """Ops whose result shares memory with what they were given, and no history."""
 
 
@@ -88,7 +88,7 @@ class Lineage:
             for source in op[OP_INPUTS]:
                 source_entry = entries.get(source)
                 if source_entry is not None and source_entry.storage == entry.storage and source != output:
-                    apart = op[OP_TRAITS] & (_CUT | _ALIAS) or op[OP_NAME] in _APART
+                    apart = op[OP_TRAITS] & (_CUT | _ALIAS) or op[OP_NAME] in APART
                     self._whole[output] = -2 - output if apart else self._whole.get(source, source)
                     break
 
