@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from functools import cached_property
 
-from autograd_inspector.edits.patching import lines_of
+from autograd_inspector.edits.patching import compiles, lines_of, overlap, patched
 from autograd_inspector.edits.unbound import Read, unbound_reads
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
@@ -26,6 +26,7 @@ class Program:
     def __init__(self, filename: str, cell: str | None, text: str) -> None:
         self.filename, self.cell, self.text = filename, cell, text
         self.lines = lines_of(text)
+        self._allowed: dict[tuple[Edit, ...], bool] = {}
 
     @cached_property
     def source(self) -> Source:
@@ -38,6 +39,19 @@ class Program:
     def unbound(self) -> set[Read]:
         """What it reads already where it may have no value."""
         return unbound_reads(self.source.tree)
+
+    def allows(self, edits: tuple[Edit, ...]) -> bool:
+        """Whether the program with those edits is another one, is Python, and reads no name that has no value yet.
+
+        What a loop repeats is edited at one place: that is asked once.
+        """
+        if edits not in self._allowed:
+            self._allowed[edits] = not overlap(self.text, edits) and self._is_sound(patched(self.text, [edits]))
+        return self._allowed[edits]
+
+    def _is_sound(self, after: str) -> bool:
+        tree = parsed(after) if after != self.text and compiles(after) else None
+        return tree is not None and unbound_reads(tree) <= self.unbound
 
     def expression(self, at: Location) -> ast.expr | None:
         """The expression, of more than a name, that stands exactly at a place; None within an f-string.

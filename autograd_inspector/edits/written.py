@@ -47,12 +47,10 @@ from autograd_inspector.edits.expressions import (
 from autograd_inspector.edits.freezing import frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
-from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
 from autograd_inspector.edits.settings import set_everywhere
 from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
-from autograd_inspector.edits.unbound import unbound_reads
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
@@ -113,7 +111,6 @@ from autograd_inspector.model.rewrites import (
     Unfreeze,
     WriteBack,
 )
-from autograd_inspector.source.parsed import parsed
 
 Writer = Callable[[Program, Any], list[Edit]]
 
@@ -196,16 +193,6 @@ def _edits(remedies: Remedies, programs: Programs) -> tuple[Edit, ...]:
             return ()
         edits += (edit for edit in written if edit not in edits)
     for filename, program in concerned.items():
-        here = [edit for edit in edits if edit.filename == filename]
-        if overlap(program.text, here):
-            return ()
-        after = patched(program.text, [here])
-        if after == program.text or not compiles(after) or _reads_what_is_not_bound(program, after):
+        if not program.allows(tuple(edit for edit in edits if edit.filename == filename)):
             return ()
     return tuple(edits)
-
-
-def _reads_what_is_not_bound(program: Program, after: str) -> bool:
-    """Whether the text reads a name, where it may have no value, that the program did not read so before."""
-    tree = parsed(after)
-    return tree is None or not unbound_reads(tree) <= program.unbound
