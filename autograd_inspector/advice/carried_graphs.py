@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.kept_tensors import CACHED, kept_by, siblings_cut_off, stored_detached
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
-from autograd_inspector.advice.remedies.graphs import computed_again, retained, stored_without_graph
+from autograd_inspector.advice.remedies.graphs import computed_again, contents_detached, retained, stored_without_graph
 from autograd_inspector.advice.remedies.graphs import cut_off as written_off
 from autograd_inspector.advice.spelling import assignable, is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
@@ -116,8 +116,8 @@ def carry_cures(
         yield from _cut_in_the_first(analysis, tensor, freed_by)
         yield from _given_detached(analysis, early, made)
         return
-    kept = _kept(analysis, reader, tensor, freed_by)
-    if kept and meant and not unstepped:
+    kept, renewed = _kept(analysis, reader, tensor, freed_by), _read_when_new(analysis, reader, tensor, made)
+    if kept and meant and not unstepped and not renewed:
         yield from computed_again(analysis, made, reader)
         left = left_after_a_cut(analysis.capture, analysis.flow, run, _together(reader, tensor, made))
         if (made is not None and _of_state_alone(analysis, tensor, made)) or not meant <= left:
@@ -127,8 +127,10 @@ def carry_cures(
     for beside in siblings_cut_off(analysis, reader, made):
         yield from ((AlsoDetach(place),) for place in analysis.user_frames(beside.site, "")[:1])
     held = kept_by(analysis, tensor)
-    if held is not None and held.site >= 0 and not _read_when_new(analysis, reader, tensor, made):
+    if held is not None and held.site >= 0 and not renewed:
         yield from stored_without_graph(analysis, held.site)
+    elif held is not None:
+        yield from contents_detached(analysis, held, run)
     read = operand(analysis, reader, tensor) or carried_name(analysis, reader, tensor)
     yield from written_off(analysis, read, reader, made, freed_by)
 

@@ -17,6 +17,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import consta
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
 from autograd_inspector.analysis.gradient_cuts.stopped import stopped_cuts
+from autograd_inspector.analysis.gradient_cuts.truncated import is_truncated
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.memory_reads import MemoryReads
@@ -253,7 +254,8 @@ class Analysis:
             *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
             *constant_derivatives(self.capture, self.flow, meant),
         )
-        untold = (cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
+        untold = [cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops)]
+        untold = [cut for cut in untold if not is_truncated(self.run_graphs, self.flow, cut)]
         return tuple(
             cut
             for cut in untold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.edits.array_functions import in_torch
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.edits.statements import left_out
@@ -32,9 +33,9 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     if inner is outer or any(_value_of(node) is not None for node in ast.walk(inner) if isinstance(node, ast.expr)):
         return []  # What is left of it has no history either.
     outer = _with_rewrapping(program, outer)
-    if _is_collected(program, outer):
+    text = in_torch(program, inner, outer)
+    if text is None or _is_collected(program, outer):
         return []
-    text = program.within(start_of(inner), end_of(inner))
     statement = program.statement_of(outer)
     match statement:
         case ast.Assign(targets=[target], value=value) if value is outer and written(target) == written(inner):

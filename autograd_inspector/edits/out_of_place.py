@@ -78,8 +78,12 @@ def _methods(program: Program, statement: ast.stmt, node: ast.Call, remedy: OutO
         owner = _owner(base, remedy.views)
         if not whole:
             return _copied_there(program, methods[-1])
-        return _copy_first(program, statement, owner, read_later=remedy.read_later)
-    edits = [program.edit((end_of(m)[0], end_of(m)[1] - 1), end_of(m), "") for m in methods]
+        if not (remedy.copied and owner is base and own):
+            return _copy_first(program, statement, owner, read_later=remedy.read_later)
+    if remedy.copied:
+        edits = _copied_there(program, methods[-1])
+    else:
+        edits = [program.edit((end_of(m)[0], end_of(m)[1] - 1), end_of(m), "") for m in methods]
     if target is not base:
         edits.append(program.edit(end_of(target), end_of(base), ""))
     if whole:

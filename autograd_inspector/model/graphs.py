@@ -182,6 +182,15 @@ class RunGraphs:
                 self._last.update(dict.fromkeys(new_nodes, place))
         return self._last.get(node, -1)
 
+    @cached_property
+    def first_through(self) -> dict[int, Backward]:
+        """Op -> the first run that went through what it recorded."""
+        first: dict[int, Backward] = {}
+        for run, nodes in self:
+            for node in nodes:
+                first.setdefault(node.op, run)
+        return first
+
     def in_one(self, node: int) -> bool:
         """Whether one run has a node, and no other."""
         return node in self._first and self._first[node] == self.last(node)

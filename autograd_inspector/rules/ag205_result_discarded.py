@@ -84,7 +84,7 @@ def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:
 
 
 def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
-    names = names_of(analysis, event.tensors)
+    names, only = names_of(analysis, event.tensors), is_a(event.name, OpKind.IN_PLACE_ONLY)
     return Problem(
         "warning",
         f"`{event.name}` writes into a tensor that this line has just computed from {summarize_names(names)}, and nothing "
@@ -94,7 +94,7 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         analysis.user_frames(event.site, "written and lost here"),
         tuple(names),
         ops=(event.at,),
-        cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=tuple((OutOfPlace(place, only, 0),) for place in analysis.user_frames(event.site, "")[:1]),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain
 from autograd_inspector.analysis.gradient_cuts.classifier import (
+    GradientCut,
     bypassed,
     cause_of,
     copied_in,
@@ -18,6 +19,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
 from autograd_inspector.analysis.gradient_cuts.exported_values import only_left
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
+from autograd_inspector.analysis.gradient_cuts.truncated import is_truncated
 from autograd_inspector.model.op import Trait
 
 from .written import NO_GRAD, Written
@@ -205,3 +207,17 @@ def test_a_cut_that_only_a_number_for_the_log_goes_through():
     program, *_ = trained(cut=False)
     program.call("item", program.call("detach", 0), shape=(), traits=Trait.EXPORT)
     assert program.analysis.harmful_cuts == ()
+
+
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True), (False, False)])
+def test_a_loss_that_is_detached_once_a_backward_went_through_it(before, after):
+    """It is truncated; one that no backward, or only a later one, goes through is cut off."""
+    program = Written()
+    loss, other = (program.call("pow", program.parameter()) for _ in range(2))
+    program.backward(loss if before else other)
+    program.call("detach", loss)
+    op = program.ops[-1]
+    run = program.backward(loss if after else other)
+    analysis = program.analysis
+    cut = GradientCut("detached", (op,), op.outputs, (0,), run, fatal=False)
+    assert is_truncated(analysis.run_graphs, analysis.flow, cut) is before

@@ -134,6 +134,16 @@ def test_state_that_begins_again_in_each_step():
     assert steps_beginning([True, True], lines=2) == []
 
 
+def test_a_parameter_that_an_optimizer_holds_twice():
+    """One step of it is one step, which began the state."""
+    program = Written()
+    w, gradient = program.parameter(), program.tensor()
+    step = program.step(program.optimizer(w), gradient=gradient)
+    (moved,) = (replace(p, begun=True) for p in step.parameters)
+    program.steps[-1] = replace(step, parameters=(moved, moved))
+    assert list(lost_states(program.analysis)) == []
+
+
 # --- frozen ---
 
 

@@ -381,7 +381,7 @@ CURES = {
         sim.fill_diagonal_(0)
         sim.sum().backward()
         """,
-        ["sim = sim.clone()"],
+        ["sim = sim.clone().fill_diagonal_(0)"],
     ),
     "a hard choice": (
         """

@@ -55,6 +55,10 @@ def edits(text, *remedies):
 
 CASES = {
     "a call that does not detach": ("y = f(x)\n", lambda t: TakeOff(place(t, "f(x)"))),
+    "a function of NumPy that torch has not": (
+        "import numpy as np\nimport torch\ny = torch.from_numpy(np.interp(x, p, q))\n",
+        lambda t: TakeOff(place(t, "torch.from_numpy(np.interp(x, p, q))")),
+    ),
     "a loop's variable": ("for p in ps:\n    p.mul_(2)\n", lambda t: OutOfPlace(place(t, "p.mul_(2)"))),
     "what an expression gives": ("f(x).mul_(2)\n", lambda t: OutOfPlace(place(t, "f(x).mul_(2)"))),
     "a name that is not known there": (

@@ -580,6 +580,47 @@ for _ in range(4):
         """,
         ["opt = torch.optim.AdamW(net.parameters(), lr=0.1, betas=(0.9, 0.999), weight_decay=0.01)"],
     ),
+    "losses kept with their graphs over a step": (
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        losses = []
+        for _ in range(3):
+            loss = net(torch.randn(4, 3)).pow(2).mean()
+            losses.append(loss)
+            opt.zero_grad()
+            torch.stack(losses).mean().backward(retain_graph=True)
+            opt.step()
+        """,
+        ["for index, kept in enumerate(losses):", "losses[index] = kept.detach()"],
+    ),
+    "initial values written into a weight that a parametrization computes": (
+        """
+        net = nn.utils.parametrizations.weight_norm(nn.Linear(3, 1))
+        with torch.no_grad():
+            net.weight.normal_(0.0, 0.01)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        net(torch.randn(4, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["net.weight = net.weight.clone().normal_(0.0, 0.01)"],
+    ),
+    "an action that NumPy clips": (
+        """
+        import numpy as np
+
+        actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+        opt = torch.optim.SGD([*actor.parameters(), *critic.parameters()], lr=0.1)
+
+        def act(seen):
+            a = actor(seen).detach().numpy()
+            return torch.from_numpy(np.clip(a, -1.0, 1.0))
+
+        critic(act(torch.randn(4, 3))).mean().backward()
+        opt.step()
+        """,
+        ["a = actor(seen)", "return torch.clip(a, -1.0, 1.0)"],
+    ),
     "adapters that are frozen with their base": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))

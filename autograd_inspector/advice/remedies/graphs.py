@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.remedies.meeting import meeting
@@ -10,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.program_events import ParameterRegistered
+from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
 from autograd_inspector.model.rewrites import AsProperty
 
@@ -81,6 +82,19 @@ def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
     place = analysis.capture.place(site)
     if place is not None:
         yield (Substitute(place, "", "{}.detach()"),)
+
+
+_ADDS = re.compile(r"\.(append|appendleft|insert|extend)\(")
+_ITEM = re.compile(r"([\w.]+)\[-?\d+\]")
+
+
+def contents_detached(analysis: Analysis, held: TensorHeld, run: Backward) -> Iterator[Remedies]:
+    """What a sequence keeps has no history once a backward has gone through it; each round still reads its own."""
+    item, pair = _ITEM.fullmatch(held.path), meeting(analysis, held.site, run.site)
+    if item is None or pair is None or not _ADDS.search(pair[0].source):
+        return
+    kept = item[1]
+    yield (Insert(pair[1], f"for index, kept in enumerate({kept}):\n    {kept}[index] = kept.detach()", "behind"),)
 
 
 def retained(analysis: Analysis, run: Backward) -> Iterator[Remedies]:

@@ -31,11 +31,11 @@ def lost_states(analysis: Analysis) -> Iterator[LostState]:
     steps_of: dict[int, list[Step]] = {}
     begun: set[tuple[int, int]] = set()
     for step in analysis.capture.steps:
-        for parameter in step.parameters if not step.error else ():
-            if parameter.gradient >= 0:
-                steps_of.setdefault(parameter.tensor, []).append(step)
-                if parameter.begun:
-                    begun.add((step.op, parameter.tensor))
+        # An optimizer that holds a parameter twice steps it twice, and that is one step.
+        with_gradient = [p for p in step.parameters if p.gradient >= 0] if not step.error else []
+        for tensor in dict.fromkeys(p.tensor for p in with_gradient):
+            steps_of.setdefault(tensor, []).append(step)
+        begun.update((step.op, p.tensor) for p in with_gradient if p.begun)
     found: dict[int, LostState] = {}
     for tensor, steps in steps_of.items():
         always = all((step.op, tensor) in begun for step in steps)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from autograd_inspector.advice.carried_graphs import carried_name, cut_off
+from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, cut_off
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import carried_over
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Remedies
 
 
 class EarlierRound(Struct, frozen=True):
@@ -19,6 +20,7 @@ class EarlierRound(Struct, frozen=True):
     why: str
     fix: str
     places: tuple[Location, ...]
+    cures: tuple[Remedies, ...]
 
 
 def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op]) -> EarlierRound | None:
@@ -38,4 +40,5 @@ def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op
         f"{'Call ' if cut.startswith('detach()') else ''}{cut if cut.startswith('detach()') else cut[0].upper() + cut[1:]}. retain_graph=True does not help here: the parameters are no longer those that the "
         "graph was recorded with.",
         (*kept_places(analysis, held), *analysis.places((made, "carried over from here"), (reader, "used again here"))),
+        tuple(carry_cures(analysis, (reader, tensor, last), run, unstepped=False)),
     )

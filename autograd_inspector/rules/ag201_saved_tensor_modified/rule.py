@@ -145,7 +145,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         (*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])),
         tuple(kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
         if back is None and not before
-        else tuple(_recomputed(analysis, run, edits)),
+        else (*(back.cures if back is not None else ()), *_recomputed(analysis, run, edits)),
         any(op.call >= 0 and analysis.capture.calls[op.call].inplace for op in edits),
     )
 
@@ -158,7 +158,12 @@ def _recomputed(analysis: Analysis, run: Backward, steps: list[Op]) -> Iterator[
     for reader in readers:
         for tensor in reader.inputs:
             made = analysis.flow.birth(tensor)
-            if made is not None and made.index < last and analysis.capture.tensors[tensor].requires_grad:
+            if (
+                made is not None
+                and made.recorded
+                and made.index < last
+                and analysis.capture.tensors[tensor].requires_grad
+            ):
                 pair = meeting(analysis, made.site, reader.site)
                 if pair is not None and pair[0].lineno < pair[1].lineno and pair[0].assigned:
                     yield (Again(*pair),)
