@@ -1,4 +1,4 @@
-"""Clipping that clips nothing: too late, too early, of no parameters or of the wrong ones."""
+"""Clipping that clips nothing, too late, too early, of no parameters or of the wrong ones, or that leaves nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.remedy import Remedies, Remove
 from autograd_inspector.model.rewrites import AsList
 from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
@@ -80,7 +80,7 @@ class _Order:
                 self._stepped.setdefault(parameter.tensor, []).append(step)
 
     def verdict(self, read: GradRead) -> tuple[str, int]:
-        """("late" / "early" / "" for right, the site of the step or of the clearing before it)."""
+        """("late" / "early" / "zero" / "" for right, the site of the clearing before it or of the step)."""
         analysis = self._analysis
         computed = max((end for end in self._computed.get(read.tensor, ()) if end <= read.at), default=-1)
         if read.gradient < 0:
@@ -92,18 +92,23 @@ class _Order:
         if stepped:
             return "late", stepped[-1].site
         zeroed = zeroed_in_place(analysis, gradients_of(analysis, [read.tensor]), computed, read.at)
-        return ("", -1) if zeroed is None else ("early", zeroed.site)
+        if zeroed is not None:
+            return "early", zeroed.site
+        used = next((step.site for step in self._stepped.get(read.tensor, ()) if step.at >= read.at), -1)
+        return ("zero", used) if read.clips == 0 and used >= 0 else ("", -1)
 
 
 _TEXTS = {
     "late": "the gradients of {} are clipped after step() used them",
     "early": "the gradients of {} are clipped before backward() computed them",
     "other": "the gradients of {} are clipped, but no backward() computes them",
+    "zero": "the gradients of {} are clipped to a limit of 0",
     "nothing": "clipping gets no parameters at all: a generator such as net.parameters() can be iterated only "
     "once, and something else (the optimizer) already exhausted it",
 }
 _FIXES = {
     "other": "These parameters are not trained. Clip the parameters that the optimizer holds.",
+    "zero": "Pass a limit above 0, or skip the call where clipping is switched off.",
     "nothing": "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping.",
 }
 
@@ -113,8 +118,10 @@ def _clip_finding(
 ) -> Problem:
     what, other = verdict
     names = [name_of(analysis, read.tensor) for read in reads]
-    role = "step() uses the gradients here" if what == "late" else "gradients cleared here"
+    role = "step() uses the gradients here" if what in {"late", "zero"} else "gradients cleared here"
     effect = "clip_grad has nothing to clip and raises" if raised else "clip_grad has no effect"
+    if what == "zero":
+        effect = "every gradient becomes zero, and step() learns nothing from them"
     return Problem(
         "error" if raised else "warning",
         f"{_TEXTS[what].format(summarize_names(names))}: {effect}",
@@ -128,6 +135,8 @@ def _clip_finding(
 def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Remedies]:
     if what == "nothing":
         yield from ((AsList(place),) for place in analysis.user_frames(site, "")[:1])
+    if what == "zero":
+        yield from ((Remove(place),) for place in analysis.user_frames(site, "")[:1])
     if what == "late":
         yield from brought_forward(analysis, site, other)
     if what == "early":

@@ -10,7 +10,8 @@ from msgspec import Struct
 class GradRead(Struct, frozen=True, omit_defaults=True):
     """The program read ``tensor.grad``. ``gradient`` is the tensor it got (-1: None).
 
-    ``clips``: torch's clipping read it, and was given that limit (inf: it only measures; 0: not known). -1: others did.
+    ``clips``: torch's clipping read it, and was given that limit (inf: it only measures; the largest
+    float: not known). -1: others did.
     ``asks``: the program only asked whether it is None.
     """
 

@@ -18,6 +18,47 @@ def pair(lr=0.05, kind=torch.optim.SGD):
     return net, kind(net.parameters(), lr=lr)
 
 
+def test_a_limit_of_zero():
+    """Every gradient becomes zero; a limit that is a tensor is not known."""
+
+    def trained(limit, clip):
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            clip(net.parameters(), limit)
+            optimizer.step()
+
+    def off_by_norm():
+        trained(0.0, nn.utils.clip_grad_norm_)
+
+    def off_by_value():
+        trained(0, nn.utils.clip_grad_value_)
+
+    diagnosed(
+        off_by_norm,
+        "AG305",
+        "clip(net.parameters(), limit)",
+        "weight",
+        "bias",
+        "limit of 0",
+        severity="warning",
+        where=trained,
+    )
+    diagnosed(
+        off_by_value,
+        "AG305",
+        "clip(net.parameters(), limit)",
+        "weight",
+        "bias",
+        "limit of 0",
+        severity="warning",
+        where=trained,
+    )
+    calm(lambda: trained(0.5, nn.utils.clip_grad_norm_))
+    calm(lambda: trained(torch.tensor(0.0), nn.utils.clip_grad_norm_))
+
+
 def test_clipping_after_the_step():
     """Clipping has to come between backward and step."""
 

@@ -31,6 +31,20 @@ for _ in range(2):
         ),
         symptom="(net.weight - start).norm() > 1",
     ),
+    "gradients are clipped to a limit of zero": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.0)
+    optimizer.step()
+""",
+        by("Pass a limit above 0", "net.parameters(), 0.0)", "net.parameters(), 1.0)"),
+        by("skip the call", "    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.0)\n", ""),
+        symptom="torch.equal(net.weight, start)",
+    ),
     "gradients of another module are clipped": case(
         "AG305",
         NET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 
 from autograd_inspector.capture.lines.frame_locals import locals_of
@@ -9,11 +10,11 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.model.torch_names import CLIPPING
 
 _LIMITS = ("max_norm", "clip_value")
-_UNKNOWN = 0.0
+_UNKNOWN = sys.float_info.max
 
 
 def limit_of(frame: FrameType | None) -> float:
-    """The limit that a clipping function was given which reads in that frame; 0 unknown, -1 nothing clips there."""
+    """The limit of the clipping function that reads in that frame; the largest float: not known; -1: nothing clips."""
     clips = False
     while frame is not None and classify(frame.f_code.co_filename) == SKIP:
         if frame.f_globals.get("__name__") == CLIPPING:
