@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from autograd_inspector.edits.patching import compiles, lines_of, overlap, patched
-from autograd_inspector.edits.unbound import Read, unbound_reads
+from autograd_inspector.edits.unbound import Read, names_bound, unbound_reads
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.index import Source
@@ -35,23 +35,34 @@ class Program:
         source = source_of(self.filename, list(io.StringIO(self.text))) if self.cell is None else None
         return source or Source(parsed(self.text) or ast.Module([], []))
 
-    @cached_property
-    def unbound(self) -> set[Read]:
-        """What it reads already where it may have no value."""
-        return unbound_reads(self.source.tree)
-
     def allows(self, edits: tuple[Edit, ...]) -> bool:
         """Whether the program with those edits is another one, is Python, and reads no name that has no value yet.
 
         What a loop repeats is edited at one place: that is asked once.
         """
         if edits not in self._allowed:
-            self._allowed[edits] = not overlap(self.text, edits) and self._is_sound(patched(self.text, [edits]))
+            self._allowed[edits] = not overlap(self.text, edits) and self._is_sound(edits)
         return self._allowed[edits]
 
-    def _is_sound(self, after: str) -> bool:
+    def _is_sound(self, edits: tuple[Edit, ...]) -> bool:
+        after = patched(self.text, [edits])
         tree = parsed(after) if after != self.text and compiles(after) else None
-        return tree is not None and unbound_reads(tree) <= self.unbound
+        return tree is not None and not self._newly_unbound(tree, edits)
+
+    def _newly_unbound(self, after: ast.Module, edits: tuple[Edit, ...]) -> set[Read]:
+        """What only the new text reads where it may have no value.
+
+        A function that no edit touches reads the same as before, as long as the module still binds what it did.
+        """
+        before = self.source.tree
+        first, last = min(edit.lineno for edit in edits), max(edit.end_lineno for edit in edits)
+        # What stands on the line behind a function may have become a part of it.
+        above = [each for each in before.body if end_of(each)[0] + 1 < first]
+        below = [each for each in before.body if first_place(each)[0] > last]
+        if len(above) + len(below) > len(after.body) or not names_bound(before) <= names_bound(after):
+            return unbound_reads(after) - unbound_reads(before)
+        same = [*after.body[: len(above)], *after.body[len(after.body) - len(below) :]]
+        return unbound_reads(after, same) - unbound_reads(before, [*above, *below])
 
     def expression(self, at: Location) -> ast.expr | None:
         """The expression, of more than a name, that stands exactly at a place; None within an f-string.

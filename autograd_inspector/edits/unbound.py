@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from autograd_inspector.source.index import Function
 
@@ -15,16 +15,23 @@ _Bound = frozenset[str]
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def unbound_reads(tree: ast.Module) -> set[Read]:
+def unbound_reads(tree: ast.Module, apart_from: Collection[ast.stmt] = ()) -> set[Read]:
     """The names that are read before each way there has bound them.
 
     A loop is taken to run once at least, a ``try`` to go well. What a function reads of the scopes around it may be
-    bound anywhere in them: when it is called is not known.
+    bound anywhere in them: when it is called is not known. ``apart_from``: statements of the module, functions and
+    classes among which are not looked into.
     """
     reads: set[Read] = set()
     declared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
-    _Scope("", tree.body, frozenset(), frozenset(vars(builtins)) | {"__file__", "__name__"} | declared, reads)
+    known = frozenset(vars(builtins)) | {"__file__", "__name__"} | declared
+    _Scope("", tree.body, frozenset(), known, reads, apart_from=frozenset(apart_from))
     return reads
+
+
+def names_bound(tree: ast.Module) -> _Bound:
+    """The names that the statements of a module bind, apart from what its functions declare as global."""
+    return frozenset(name for node in _own(tree.body) for name in _binds(node))
 
 
 class _Scope:
@@ -38,8 +45,9 @@ class _Scope:
         around: _Bound,
         reads: set[Read],
         inner: _Bound | None = None,
+        apart_from: frozenset[ast.stmt] = frozenset(),
     ) -> None:
-        self.path, self.around, self.reads = path, around, reads
+        self.path, self.around, self.reads, self.apart_from = path, around, reads, apart_from
         elsewhere = {n for s in _own(body) if isinstance(s, (ast.Global, ast.Nonlocal)) for n in s.names}
         self.own = (frozenset(name for node in _own(body) for name in _binds(node)) | given) - elsewhere
         self.within = around | self.own | elsewhere
@@ -60,11 +68,13 @@ class _Scope:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.parts((*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)), bound)
-                _Scope(f"{self.path}.{node.name}", node.body, _arguments(node.args), self.inner, self.reads)
+                if node not in self.apart_from:
+                    _Scope(f"{self.path}.{node.name}", node.body, _arguments(node.args), self.inner, self.reads)
             case ast.ClassDef():
                 self.parts((*node.decorator_list, *node.bases, *(k.value for k in node.keywords)), bound)
-                around = self.around | bound
-                _Scope(f"{self.path}.{node.name}", node.body, frozenset(), around, self.reads, self.inner)
+                if node not in self.apart_from:
+                    around = self.around | bound
+                    _Scope(f"{self.path}.{node.name}", node.body, frozenset(), around, self.reads, self.inner)
             case ast.If():
                 bound = self.parts([node.test], bound)
                 return _both(self.block(node.body, bound), self.block(node.orelse, bound))

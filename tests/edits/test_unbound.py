@@ -4,7 +4,9 @@ import ast
 
 import pytest
 
+from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.unbound import unbound_reads
+from autograd_inspector.model.edit import Edit
 
 BOUND = {
     "an argument": "def f(x, *more, key=1, **rest):\n    return x, more, key, rest",
@@ -47,3 +49,28 @@ def test_a_name_that_may_have_none(name):
     """It is named with the function that reads it."""
     text, read = UNBOUND[name]
     assert unbound_reads(ast.parse(text)) == {read}
+
+
+def test_functions_that_are_not_looked_into():
+    """What they bind in the module is known; what they read is not told."""
+    tree = ast.parse("def f():\n    return a\nclass B:\n    x = y\nprint(f, B, z)")
+    assert unbound_reads(tree) == {(".f", "a"), (".B", "y"), ("", "z")}
+    assert unbound_reads(tree, tree.body[:1]) == {(".B", "y"), ("", "z")}
+    assert unbound_reads(tree, tree.body[:2]) == {("", "z")}
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "text", "allowed"),
+    [
+        ((2, 11), (2, 12), "b", False),
+        ((2, 11), (2, 12), "a", True),
+        ((3, 0), (4, 0), "", False),
+        ((5, 11), (5, 12), "c", False),
+        ((5, 11), (5, 12), "f", True),
+        ((3, 0), (3, 0), "d = a\n", False),
+    ],
+)
+def test_what_an_edit_may_read(begin, end, text, allowed):
+    """Neither where it stands nor, of a binding that goes, in a function that it does not touch."""
+    program = Program("a.py", None, "def f():\n    return 1\na = 1\ndef g():\n    return a\nprint(f, g)\n")
+    assert program.allows((Edit("a.py", None, *begin, *end, text),)) is allowed
