@@ -106,6 +106,10 @@ def _kept_where_made(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:
     for frame in analysis.user_frames(made.site, ""):
         if frame.scope == place.scope and frame.target == name:
             yield (Insert(frame, f"{name}.retain_grad()", "behind"),)
+        elif "." in name and frame.assigned.rpartition(".")[2] == name.rpartition(".")[2] != frame.assigned:
+            # By another name for the same object. A forward without gradients may run that line too.
+            kept = frame.assigned
+            yield (Insert(frame, f"if {kept}.requires_grad:\n    {kept}.retain_grad()", "behind"),)
 
 
 def _leaf_again(analysis: Analysis, tensor: int, made: Op | None) -> Iterator[Remedies]:

@@ -621,6 +621,78 @@ for _ in range(4):
         """,
         ["a = actor(seen)", "return torch.clip(a, -1.0, 1.0)"],
     ),
+    "a backward under the condition of its step": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for i in range(4):
+            loss = net(torch.randn(4, 3)).pow(2).mean() / 2
+            if i % 2:
+                loss.backward()
+                opt.step()
+                opt.zero_grad()
+        """,
+        [],
+    ),
+    "a tied table that is replaced": (
+        """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table, self.head = nn.Embedding(5, 3), nn.Linear(3, 5, bias=False)
+                self.head.weight = self.table.weight
+
+            def grow(self):
+                self.table = nn.Embedding(6, 3)
+
+            def forward(self, ids):
+                return self.head(self.table(ids))
+
+        net = Model()
+        net.grow()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.arange(4)).logsumexp(-1).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a gradient that is read by another name of the object": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(3, 3), nn.Linear(3, 1)
+
+            def forward(self, x):
+                self.seen = self.body(x).tanh()
+                return self.head(self.seen)
+
+        def saliency(model, x):
+            model(x).sum().backward()
+            return 0 if model.seen.grad is None else model.seen.grad.abs().mean()
+
+        saliency(Net(), torch.randn(4, 3))
+        """,
+        ["if self.seen.requires_grad:", "self.seen.retain_grad()"],
+    ),
+    "layers that come after the optimizer of other parameters": (
+        """
+        def build():
+            net = nn.Linear(3, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            net = nn.Sequential(net.requires_grad_(False), nn.Linear(3, 1))
+            return net, opt
+
+        net, opt = build()
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
     "adapters that are frozen with their base": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))

@@ -81,6 +81,21 @@ def added_to(
     yield from given_instead(analysis, optimizer, (*optimizer.held, *parameters))
 
 
+def made_later(
+    analysis: Analysis, optimizer: OptimizerRecord, born: Iterable[Location], parameters: tuple[int, ...]
+) -> Iterator[Remedies]:
+    """The optimizer is made, or made again, where all of the parameters are there and require grad."""
+    site = analysis.capture.site(optimizer.site)
+    thawed = analysis.lifecycle.unfrozen(parameters, since=max(optimizer.created_at, 0))
+    arrivals = [born, *(analysis.capture.site(each) for each in dict.fromkeys(change.site for change in thawed))]
+    pairs = [pair for frames in arrivals if (pair := meeting_of(frames, site)) is not None]
+    if pairs and len({made for _, made in pairs}) == 1:
+        last, made = max(pairs, key=lambda pair: pair[0].lineno)
+        if last.lineno > made.lineno:
+            yield (Move(made, last),)
+            yield (Again(made, last, "behind", once=True),)
+
+
 def made_again(analysis: Analysis, site: int, after: int) -> Iterator[Remedies]:
     """What was made for one optimizer is made again for the one that takes over."""
     pair = meeting_of(analysis.capture.site(site), analysis.capture.site(after))

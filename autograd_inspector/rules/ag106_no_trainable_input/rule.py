@@ -9,6 +9,7 @@ from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import is_path, method_on
+from autograd_inspector.advice.toggled import LeftToggled, left_toggled, untoggled
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
@@ -152,10 +153,13 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             f"; {summarize_names(left_names)}, which the optimizer has, {agree(left, 'takes', 'take')} no part in it"
         )
     made = analysis.user_frames(above[0][0].site, "computed here") if above else ()
+    toggled = left_toggled(analysis, inputs, run.start)
     return Problem(
         "error",
         f"nothing that {roots} is computed from requires grad: {since}",
-        asked(analysis, learnt)
+        _untoggle(toggled)
+        if toggled
+        else asked(analysis, learnt)
         if learnt
         else "Call the model with what should learn switched on: an adapter that is enabled, a branch that is taken."
         if left
@@ -163,6 +167,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
         if names
         else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
         (
+            *(place for each in toggled for place in analysis.user_frames(each.site, "toggled here")),
             *(why_frozen(analysis, learnt) if learnt else ()),
             *_given_to(analysis, learnt),
             *calls,
@@ -174,7 +179,18 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             ),
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),
-        cures=(*_thawed_again(analysis, learnt, frozen, run), *_thawed(analysis, inputs, run)),
+        cures=(
+            *untoggled(toggled),
+            *_thawed_again(analysis, learnt, frozen, run),
+            *_thawed(analysis, inputs, run),
+        ),
+    )
+
+
+def _untoggle(toggled: tuple[LeftToggled, ...]) -> str:
+    code = join_names((f"`{each.code}`" for each in toggled), 2)
+    return (
+        f"Call {code} after step(): toggle_optimizer() keeps the parameters of the other optimizers frozen until then."
     )
 
 

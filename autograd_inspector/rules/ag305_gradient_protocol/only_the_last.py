@@ -14,7 +14,7 @@ from autograd_inspector.analysis.losses_without_backward import waiting
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.remedy import Again, Remedies, Remove
 from autograd_inspector.model.rewrites import AddInPlace
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -102,7 +102,7 @@ def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
     return Problem(
         "warning",
         f"{variable} is computed {len(ops)} times for each step, and backward() runs from the last one alone: the "
-        f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its', 'their')} graphs, and "
+        f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its graph', 'their graphs')}, and "
         f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
         "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
         analysis.places((last, "computed again here"), (run, "backward of the last one")),
@@ -114,10 +114,11 @@ def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
 
 
 def _added(analysis: Analysis, loss: Op, run: Backward) -> Iterator[Remedies]:
-    """The losses are added up, and the one backward() runs from their sum."""
+    """The losses are added up, and the one backward() runs from their sum; or each has a backward() of its own."""
     pair = meeting(analysis, loss.site, run.site)
     if pair is not None:
         yield (AddInPlace(*pair),)
+        yield Remove(pair[1]), Again(pair[1], pair[0], "behind")
 
 
 def _unserved(analysis: Analysis, dropped: list[Op], run: Backward) -> list[int]:

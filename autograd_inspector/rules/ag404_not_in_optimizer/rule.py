@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added, remade
-from autograd_inspector.advice.remedies.optimizers import added_to, given_instead
+from autograd_inspector.advice.remedies.optimizers import added_to, given_instead, made_later
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
@@ -84,7 +84,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         cures=tuple((EnterHere(place),) for place in not_entered)
         if not_entered
         else tuple(
-            given_instead(analysis, optimizer, loose.parameters)
+            (
+                *given_instead(analysis, optimizer, loose.parameters),
+                *made_later(analysis, optimizer, born, loose.parameters),
+            )
             if in_vain
             else added_to(analysis, optimizer, [*unfrozen, *born], loose.parameters)
         ),

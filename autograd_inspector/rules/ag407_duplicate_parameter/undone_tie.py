@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.undone_ties import UndoneTie, undone_ties
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import Insert, Remedies
 
 
 def no_longer_tied(analysis: Analysis) -> Iterator[Problem]:
@@ -26,4 +28,16 @@ def _problem(analysis: Analysis, found: UndoneTie) -> Problem:
         f"module. If they are meant to differ, give {old} a new parameter.",
         analysis.places((found.event, "replaced here"), (found.tied, "tied here, before")),
         (old, new),
+        cures=tuple(_tied_again(analysis, found, old, new)),
     )
+
+
+def _tied_again(analysis: Analysis, found: UndoneTie, old: str, new: str) -> Iterator[Remedies]:
+    """The follower gets the new weight, by the way that the line which replaced the module has to their owner."""
+    place = analysis.capture.place(found.event.site)
+    owner, module, weight = new.rpartition(f"{found.event.name}.")
+    if place is None or not module or not old.startswith(owner) or not is_path(old):
+        return
+    home, replaced, rest = place.assigned.rpartition(found.event.name)
+    if replaced and not rest and is_path(place.assigned):
+        yield (Insert(place, f"{home}{old.removeprefix(owner)} = {place.assigned}.{weight}", "behind"),)

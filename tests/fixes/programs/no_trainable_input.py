@@ -30,6 +30,36 @@ loss.backward()
         by("Compute the loss from the output of what should learn: a parameter", "x.mean(1, keepdim=True)", "net(x)"),
         by("a tensor with requires_grad=True", "x.mean", "x.requires_grad_(True).mean"),
     ),
+    "an optimizer stays toggled": case(
+        "AG106",
+        """
+import logging
+import lightning
+from torch.utils.data import DataLoader
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+class Pair(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.one, self.other = nn.Linear(4, 1), nn.Linear(4, 1)
+    def training_step(self, x, index):
+        first, second = self.optimizers()
+        self.toggle_optimizer(first)
+        self.manual_backward(self.one(x).mean())
+        first.step()
+        self.manual_backward(self.other(x).mean())
+        second.step()
+    def configure_optimizers(self):
+        return [torch.optim.SGD(net.parameters(), lr=0.1) for net in (self.one, self.other)]
+lightning.Trainer(max_steps=2, accelerator="cpu", barebones=True).fit(Pair(), DataLoader(torch.randn(8, 4)))
+""",
+        by(
+            "Call `self.untoggle_optimizer(first)` after step()",
+            "        first.step()",
+            "        first.step()\n        self.untoggle_optimizer(first)",
+        ),
+        needs="lightning",
+    ),
     "the optimizer's own parameters are frozen": case(
         "AG106",
         """
