@@ -70,25 +70,29 @@ class _Order:
 
     def __init__(self, analysis: Analysis, runs: Sequence[Backward]) -> None:
         self._analysis = analysis
-        self._computed: dict[int, list[int]] = {}
+        self._runs: dict[int, list[Backward]] = {}
         self._stepped: dict[int, list[Step]] = {}
         for run in runs:
             for tensor in run.reached:
-                self._computed.setdefault(tensor, []).append(run.end)
+                self._runs.setdefault(tensor, []).append(run)
         for step in analysis.capture.steps:
             for parameter in step.parameters:
                 self._stepped.setdefault(parameter.tensor, []).append(step)
 
     def verdict(self, read: GradRead) -> tuple[str, int]:
-        """("late" / "early" / "zero" / "" for right, the site of the clearing before it or of the step)."""
+        """("late" / "inside" / "early" / "zero" / "" for right, the site of the clearing before it or of the step)."""
         analysis = self._analysis
-        computed = max((end for end in self._computed.get(read.tensor, ()) if end <= read.at), default=-1)
+        last = next((run for run in reversed(self._runs.get(read.tensor, ())) if run.end <= read.at), None)
+        computed = last.end if last is not None else -1
         if read.gradient < 0:
+            during = self._steps(read.tensor, last.start, computed) if last is not None else []
+            if during:
+                return "inside", during[-1].site
             cleared = clearings(analysis, [read.tensor], computed, read.at)
             return "early", cleared[-1].site if cleared else -1
         if computed < 0:
             return "", -1
-        stepped = [step for step in self._stepped.get(read.tensor, ()) if computed <= step.at < read.at]
+        stepped = self._steps(read.tensor, computed, read.at)
         if stepped:
             return "late", stepped[-1].site
         zeroed = zeroed_in_place(analysis, gradients_of(analysis, [read.tensor]), computed, read.at)
@@ -97,9 +101,13 @@ class _Order:
         used = next((step.site for step in self._stepped.get(read.tensor, ()) if step.at >= read.at), -1)
         return ("zero", used) if read.clips == 0 and used >= 0 else ("", -1)
 
+    def _steps(self, tensor: int, start: int, end: int) -> list[Step]:
+        return [step for step in self._stepped.get(tensor, ()) if start <= step.at < end]
+
 
 _TEXTS = {
     "late": "the gradients of {} are clipped after step() used them",
+    "inside": "the gradients of {} are clipped after step() used them, in hooks that ran in backward()",
     "early": "the gradients of {} are clipped before backward() computed them",
     "other": "the gradients of {} are clipped, but no backward() computes them",
     "zero": "the gradients of {} are clipped to a limit of 0",
@@ -107,6 +115,7 @@ _TEXTS = {
     "once, and something else (the optimizer) already exhausted it",
 }
 _FIXES = {
+    "inside": "Clip each gradient in the hook, before its step().",
     "other": "These parameters are not trained. Clip the parameters that the optimizer holds.",
     "zero": "Pass a limit above 0, or skip the call where clipping is switched off.",
     "nothing": "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping.",
@@ -118,7 +127,7 @@ def _clip_finding(
 ) -> Problem:
     what, other = verdict
     names = [name_of(analysis, read.tensor) for read in reads]
-    role = "step() uses the gradients here" if what in {"late", "zero"} else "gradients cleared here"
+    role = "step() uses the gradients here" if what in {"late", "inside", "zero"} else "gradients cleared here"
     effect = "clip_grad has nothing to clip and raises" if raised else "clip_grad has no effect"
     if what == "zero":
         effect = "every gradient becomes zero, and step() learns nothing from them"

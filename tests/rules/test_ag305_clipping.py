@@ -59,6 +59,33 @@ def test_a_limit_of_zero():
     calm(lambda: trained(torch.tensor(0.0), nn.utils.clip_grad_norm_))
 
 
+def test_clipping_after_steps_in_hooks():
+    """Each gradient was used, and cleared, while backward() ran."""
+
+    def program(*, early):
+        net = nn.Linear(4, 1)
+        optimizers = {p: torch.optim.SGD([p], lr=0.05) for p in net.parameters()}
+
+        def stepped(p):
+            if early:
+                nn.utils.clip_grad_norm_([p], 0.01)
+            optimizers[p].step()
+            optimizers[p].zero_grad()
+
+        for p in net.parameters():
+            p.register_post_accumulate_grad_hook(stepped)
+        for _ in range(2):
+            F.mse_loss(net(X), Y).backward()
+            if not early:
+                nn.utils.clip_grad_norm_(net.parameters(), 0.02)
+
+    diagnosed(
+        lambda: program(early=False), "AG305", "net.parameters(), 0.02", "weight", "after step() used them",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(early=True))
+
+
 def test_clipping_after_the_step():
     """Clipping has to come between backward and step."""
 

@@ -198,6 +198,31 @@ def test_frozen_with_its_twin():
     calm(lambda: program(tie=False))
 
 
+def test_several_frozen_with_their_twins():
+    """A module that two models share is frozen under one of its names: one finding names all of it."""
+
+    class Branch(nn.Module):
+        def __init__(self, encoder):
+            super().__init__()
+            self.encoder, self.head = encoder, nn.Linear(4, 1)
+
+        def forward(self, x):
+            return self.head(self.encoder(x).tanh())
+
+    def program():
+        base = Branch(nn.Linear(4, 4))
+        control = Branch(base.encoder)
+        base.requires_grad_(False)
+        optimizer = torch.optim.Adam(control.parameters())
+        for _ in range(2):
+            trained(optimizer, (control(torch.ones(3, 4)) + base(torch.ones(3, 4))).mean())
+
+    diagnosed(
+        program, "AG406", "base.requires_grad_(False)", "control.encoder.weight", "control.encoder.bias",
+        severity="warning", where=program,
+    )  # fmt: skip
+
+
 def test_alternately_frozen():
     """GANs freeze the critic for the generator's step and thaw it again."""
 

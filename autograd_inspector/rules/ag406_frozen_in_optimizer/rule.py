@@ -11,7 +11,7 @@ from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
 from autograd_inspector.model.remedy import Freeze, Insert
-from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_good import frozen_for_good
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
@@ -59,37 +59,52 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
-    """A tied parameter frozen under one of its names while the module of its other name goes on learning."""
+    """Tied parameters frozen under one of their names while the module of the other name goes on learning."""
     capture = analysis.capture
-    reported_tensors: set[int] = set()
-    for change in capture.requires_grad_changes:
-        names = capture.tensors[change.tensor].names
-        if (
-            change.requires_grad
-            or len(names) < 2
-            or change.tensor in reported_tensors
-            or capture.tensors[change.tensor].requires_grad
-        ):
+    found: dict[int, dict[int, tuple[list[str], list[str]]]] = {}
+    for change in capture.requires_grad_changes if capture.steps else ():
+        record = capture.tensors[change.tensor]
+        if change.requires_grad or record.requires_grad or len(record.names) < _TIED:
             continue
-        by_module = {name: _siblings_learn(analysis, name, change) for name in names}
+        by_module = {name: _siblings_learn(analysis, name, change) for name in record.names}
         learning, frozen = (
             [capture.display_names.registered(name) for name, learns in by_module.items() if learns is wanted]
             for wanted in (True, False)
         )
-        if learning and frozen and capture.steps:
-            reported_tensors.add(change.tensor)
-            yield Problem(
-                "warning",
-                f"freezing {frozen[0]} also froze {join_names(learning)}: they are one parameter (tied), and the module of "
-                f"{learning[0]} is still being trained",
-                f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or do not freeze the tied weight.",
-                analysis.user_frames(change.site, "frozen here"),
-                capture.display_names.every_name_of(change.tensor),
-                cures=tuple(
-                    (Insert(place, f"{learning[0]}.requires_grad_(True)", "behind", outside_loops=True),)
-                    for place in analysis.user_frames(change.site, "")[:1]
-                ),
+        told = any(change.tensor in tensors for tensors in found.values())
+        if learning and frozen and not told:
+            found.setdefault(change.site, {})[change.tensor] = learning, frozen
+    for site, tensors in found.items():
+        yield _with_their_twins(analysis, site, tensors)
+
+
+_TIED = 2
+"""Names of a parameter that is registered in two places."""
+
+
+def _with_their_twins(analysis: Analysis, site: int, tensors: dict[int, tuple[list[str], list[str]]]) -> Problem:
+    """All that one line froze under other names."""
+    names = analysis.capture.display_names
+    learning = [name for others, _ in tensors.values() for name in others]
+    frozen = [own[0] for _, own in tensors.values()]
+    first = learning[0]
+    return Problem(
+        "warning",
+        f"freezing {summarize_names(frozen)} also froze {summarize_names(learning)}: "
+        f"{agree(frozen, 'they are one parameter (tied)', 'each pair is one parameter (tied)')}, and the module of "
+        f"{first} is still being trained",
+        f"Untie them ({first} = nn.Parameter(weight.clone())), or do not freeze "
+        f"{agree(frozen, 'the tied weight', 'the tied weights')}.",
+        analysis.user_frames(site, "frozen here"),
+        tuple(name for tensor in tensors for name in names.every_name_of(tensor)),
+        cures=tuple(
+            tuple(
+                Insert(place, f"{others[0]}.requires_grad_(True)", "behind", outside_loops=True)
+                for others, _ in tensors.values()
             )
+            for place in analysis.user_frames(site, "")[:1]
+        ),
+    )
 
 
 def _siblings_learn(analysis: Analysis, name: str, change: RequiresGradChanged) -> bool:

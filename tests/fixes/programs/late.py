@@ -45,6 +45,30 @@ for _ in range(2):
         by("skip the call", "    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.0)\n", ""),
         symptom="torch.equal(net.weight, start)",
     ),
+    "gradients are clipped after steps in hooks": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in net.parameters()}
+def stepped(p):
+    optimizers[p].step()
+    optimizers[p].zero_grad()
+for p in net.parameters():
+    p.register_post_accumulate_grad_hook(stepped)
+net(100 * x).mean().backward()
+torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+""",
+        by(
+            "Clip each gradient in the hook, before its step()",
+            "torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n",
+            "",
+            "    optimizers[p].step()",
+            "    torch.nn.utils.clip_grad_norm_([p], 1.0)\n    optimizers[p].step()",
+        ),
+        symptom="(net.weight - start).norm() > 1",
+    ),
     "gradients of another module are clipped": case(
         "AG305",
         NET
