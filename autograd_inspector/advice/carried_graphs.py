@@ -19,7 +19,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Substitute
-from autograd_inspector.model.rewrites import AlsoDetach
+from autograd_inspector.model.rewrites import AlsoDetach, EnterInRounds
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
@@ -116,6 +116,10 @@ def carry_cures(
         yield from _cut_in_the_first(analysis, tensor, freed_by)
         yield from _given_detached(analysis, early, made)
         return
+    held = kept_by(analysis, tensor)
+    if held is not None and held.name == CACHED:
+        yield from ((EnterInRounds(place),) for place in analysis.user_frames(held.site, "")[:1])
+        return
     kept, renewed = _kept(analysis, reader, tensor, freed_by), _read_when_new(analysis, reader, tensor, made)
     if kept and meant and not unstepped and not renewed:
         yield from computed_again(analysis, made, reader)
@@ -126,7 +130,6 @@ def carry_cures(
         yield from retained(analysis, freed_by)
     for beside in siblings_cut_off(analysis, reader, made):
         yield from ((AlsoDetach(place),) for place in analysis.user_frames(beside.site, "")[:1])
-    held = kept_by(analysis, tensor)
     if held is not None and held.site >= 0 and not renewed:
         yield from stored_without_graph(analysis, held.site)
     elif held is not None:

@@ -9,6 +9,7 @@ from autograd_inspector.edits.program import Program, end_of, first_place, start
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Unblock, Undecorate, Wrap
+from autograd_inspector.model.rewrites import EnterInRounds
 
 _MODES = {"no_grad", "inference_mode", "set_grad_enabled"}
 
@@ -53,6 +54,22 @@ def unblocked(program: Program, remedy: Unblock) -> list[Edit]:
     head_end = end_of(item.context_expr)[0]
     between = program.within((head_end + 1, 0), (first_line, 0))
     return [program.edit((statement.lineno, 0), (last + 1, 0), between + block)]
+
+
+def entered_in_rounds(program: Program, remedy: EnterInRounds) -> list[Edit]:
+    """``for ...:`` around ``with ...:`` for ``with ...:`` around ``for ...:``: the two heads change places."""
+    block = program.statement(remedy.at)
+    match block:
+        case ast.With(body=[ast.For(orelse=[]) | ast.While(orelse=[]) as loop]):
+            pass
+        case _:
+            return []
+    lines = block.lineno, loop.lineno, first_place(loop.body[0])[0]
+    if len(set(lines)) < len(lines) or not (program.begins_its_line(block) and program.begins_its_line(loop)):
+        return []
+    outer = program.reindented(lines[1], lines[2] - 1, program.indent(block))
+    inner = program.reindented(lines[0], lines[1] - 1, program.indent(loop))
+    return [program.edit((lines[0], 0), (lines[2], 0), outer + inner)]
 
 
 def wrapped(program: Program, remedy: Wrap) -> list[Edit]:

@@ -1,4 +1,4 @@
-"""What a module holds as a plain attribute -> what it registers."""
+"""What a module holds as a plain attribute -> what it registers; a parameter -> a buffer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import Register
+from autograd_inspector.model.rewrites import IntoBuffer
 
 _LISTS = (ast.List, ast.ListComp, ast.Tuple)
 
@@ -37,6 +38,18 @@ def registered(program: Program, remedy: Register) -> list[Edit]:
     if kind == "Parameter":
         inside = f"({inside}).detach()" if not isinstance(value, (ast.Call, ast.Name)) else f"{inside}.detach()"
     return [program.edit(start_of(value), end_of(value), f"{home}.{kind}({inside})")]
+
+
+def registered_as_buffer(program: Program, remedy: IntoBuffer) -> list[Edit]:
+    """``self.register_buffer("beta", value)`` for ``self.beta = nn.Parameter(value)``."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Assign(
+            targets=[ast.Attribute(value=ast.Name() as owner, attr=name)], value=ast.Call(args=[value]) as made
+        ) if _is_parameter(made):
+            text = f'{owner.id}.register_buffer("{name}", {program.written(value)})'
+            return [program.edit(start_of(statement), end_of(statement), text)]
+    return []
 
 
 def _value(program: Program, statement: ast.stmt) -> ast.expr | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
+from autograd_inspector.edits.blocks import entered_in_rounds, unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
 from autograd_inspector.edits.closures import (
     backward_from,
@@ -48,7 +48,7 @@ from autograd_inspector.edits.freezing import frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.program import Program
-from autograd_inspector.edits.registration import registered
+from autograd_inspector.edits.registration import registered, registered_as_buffer
 from autograd_inspector.edits.settings import set_everywhere
 from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
 from autograd_inspector.model.edit import Edit
@@ -100,6 +100,8 @@ from autograd_inspector.model.rewrites import (
     DeepCopy,
     DetachAssigned,
     EnterHere,
+    EnterInRounds,
+    IntoBuffer,
     IntoParameter,
     NotCopied,
     Reenter,
@@ -162,6 +164,8 @@ _WRITERS: Mapping[type, Writer] = {
     AsProperty: as_property,
     Convert: converted,
     EnterHere: entered_here,
+    EnterInRounds: entered_in_rounds,
+    IntoBuffer: registered_as_buffer,
     IntoParameter: into_parameter,
     Reenter: reentered,
     Share: shared,

@@ -150,3 +150,15 @@ class NotCopied(Remedy, frozen=True):
     """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
 
     at: Location
+
+
+class IntoBuffer(Remedy, frozen=True):
+    """Register as a buffer what the statement at a place gives a module as a parameter."""
+
+    at: Location
+
+
+class EnterInRounds(Remedy, frozen=True):
+    """Enter the context of the ``with`` statement at a place in each round of the loop that is all of its block."""
+
+    at: Location

@@ -693,6 +693,42 @@ for _ in range(4):
         """,
         [],
     ),
+    "the weight of a term that is a parameter": (
+        """
+        class Model(nn.Module):
+            def __init__(self, beta):
+                super().__init__()
+                self.beta = nn.Parameter(torch.tensor(beta))
+                self.layer = nn.Linear(3, 1)
+
+            def forward(self, x):
+                y = self.layer(x)
+                return y.pow(2).mean() + self.beta * y.abs().mean()
+
+        net = Model(0.5)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).backward()
+            opt.step()
+        """,
+        ['self.register_buffer("beta", torch.tensor(beta))'],
+    ),
+    "a cache of parametrized weights that is open over several steps": (
+        """
+        cell = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3, bias=False))
+        opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+        with nn.utils.parametrize.cached():
+            # Three rounds.
+            for _ in range(3):
+                h = cell(cell(torch.randn(4, 3)).tanh())
+
+                opt.zero_grad()
+                h.pow(2).mean().backward()
+                opt.step()
+        """,
+        [],
+    ),
     "adapters that are frozen with their base": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))

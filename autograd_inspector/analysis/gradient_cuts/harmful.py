@@ -146,7 +146,7 @@ def _is_kept(capture: Capture, cut: GradientCut) -> bool:
 
 
 def _intended(capture: Capture, cut: GradientCut) -> bool:
-    if cut.cause == "non-differentiable" or _is_kept(capture, cut):
+    if cut.cause == "non-differentiable" or _is_kept(capture, cut) or _gives_indices(capture, cut):
         return True
     first = cut.ops[0]
     if first.name == "set_data":
@@ -156,6 +156,12 @@ def _intended(capture: Capture, cut: GradientCut) -> bool:
     if all(is_a(op.name, OpKind.DETACHES) and (_only_loaded(capture, op) or _copied(capture, op)) for op in cut.ops):
         return True  # state_dict() of one model, loaded into another; deepcopy() of one.
     return all(op.writes and all(capture.tensors[w.tensor].of_model for w in op.writes) for op in cut.ops)
+
+
+def _gives_indices(capture: Capture, cut: GradientCut) -> bool:
+    """Whether all that the cut lets through are integers, or flags: they say which, and had no gradient to lose."""
+    made = [tensor for op in cut.ops for tensor in op.outputs]
+    return bool(made) and not any(differentiable(capture.tensors[tensor].dtype) for tensor in made)
 
 
 def _only_loaded(capture: Capture, op: Op) -> bool:

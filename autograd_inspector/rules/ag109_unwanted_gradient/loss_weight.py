@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.weights import LossWeight, loss_weights
 from autograd_inspector.analysis.modules.parameter_origins import made_here
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.rewrites import IntoBuffer
 
 
 def trained_weights(analysis: Analysis) -> Iterator[Problem]:
@@ -32,4 +33,5 @@ def _problem(analysis: Analysis, found: LossWeight) -> Problem:
         ),
         (name,),
         ops=(found.op.index,),
+        cures=tuple((IntoBuffer(place),) for place in made_here(analysis, [found.tensor])[:1]),
     )
