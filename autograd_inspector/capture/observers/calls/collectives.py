@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch.distributed as dist
 from torch import Tensor
 
-from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.lines.program_frames import called_by_program
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
@@ -110,7 +110,7 @@ class _Functional:
         frame = sys._getframe(1)
         tensors: list[Tensor] = []
         self._guard.run(gather, (args, kwargs), tensors)
-        if _by_program(frame) and tensors and not any(map(needs_grad, tensors)):
+        if called_by_program(frame) and tensors and not any(map(needs_grad, tensors)):
             ops = (value.lower() for value in (*args, *kwargs.values()) if isinstance(value, str))
             op = next((op for op in ops if op.upper() in _OPS), "")
             seen += (_OpenCollective(frame, tensors, [], op, _world((*args, *kwargs.values()))),)
@@ -259,12 +259,6 @@ class _Collective:
 
 
 _INSIDE = int(Trait.INNER) | int(Trait.BACKWARD)
-
-
-def _by_program(frame: FrameType) -> bool:
-    """Whether the function in a frame was called from outside torch."""
-    caller = frame.f_back
-    return caller is not None and classify(caller.f_code.co_filename) != SKIP
 
 
 def _world(arguments: tuple[Any, ...]) -> int:
