@@ -27,7 +27,8 @@ def moments_of(
     capture: Capture, reductions: Reductions, places: Places, names: Names
 ) -> tuple[tuple[Done, ...], tuple[Moment, ...]]:
     """(the lines, the moments at them, in order); nothing where older ones are folded away."""
-    events = capture.events_of(WeightsMet) if not capture.history.folded else ()
+    met = capture.events_of(WeightsMet) if not capture.history.folded else ()
+    events = [event for event in met if event.what in _ROLES]
     replicas = _replicas(reductions) if events else frozenset()
     read = _feeding(capture) if any(event.what == "buffers" for event in events) else frozenset()
     writers = _writers(capture) if read else {}

@@ -48,8 +48,8 @@ _NAMES = (
 )
 _SENDS = ("send", "isend")
 """They write to nothing here."""
-_PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
-"""Call between two ranks -> what it names the other one, which also is its second argument."""
+_PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src", "broadcast": "src", "reduce": "dst"}
+"""Call to or from one rank -> what it names that one, which also is its second argument."""
 _BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
 _ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
 """What a program may do with what it has begun."""
@@ -181,7 +181,7 @@ class _Collective:
 
     def before(self, seen: list[_OpenCollective], /, *args: Any, **kwargs: Any) -> None:
         """It begins. torch.distributed hands some of them to the torch-function mode as well, and others on."""
-        if self._recording.here() and self._recording.active():
+        if self._recording.here() and self._recording.active() and not self._recording.continuing:
             tensors: list[Tensor] = []
             versions = self._guard.run(_versions, (args, kwargs), tensors)
             op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)

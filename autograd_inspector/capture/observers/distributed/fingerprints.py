@@ -22,7 +22,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import DataMet, WeightsMet
 
-What = Literal["weights", "buffers", "gradients", "stepped", "declared"]
+What = Literal["weights", "buffers", "gradients", "stepped", "declared", "kept"]
 _TENSOR = "torch.distributed.tensor"
 _MOST = 64
 """Batches, calls and steps that are looked at."""
@@ -39,6 +39,8 @@ class Fingerprints:
         self._batches = 0
         self._told: Counter[What] = Counter()
         self._numbers = 0
+        self._asked: set[int] = set()
+        """The models that were called without grad mode."""
 
     def install(self, into: Installation) -> None:
         """Observe which tensors the program declares to be the same on several ranks."""
@@ -48,12 +50,17 @@ class Fingerprints:
     def _observe(self, into: Installation) -> None:
         observed(into, sys.modules[_TENSOR].DTensor, "from_local", before=self._declared, guard=self._guard)
 
-    def given(self, _root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
+    def given(self, root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
         """The outermost call of a model begins."""
         recording = self._recording
-        if not self._reads() or not torch.is_grad_enabled():
+        if not self._reads():
             return
         site = recording.stacks.here(0)
+        if not torch.is_grad_enabled():
+            if root not in self._asked:
+                self._asked.add(root)
+                self._meet("kept", type(model).__name__, site, ((p, p, "") for p in parameters_of(model)))
+            return
         tensors: list[Tensor] = []
         gather(values, tensors)
         prints = [fingerprint(tensor) for tensor in tensors]
