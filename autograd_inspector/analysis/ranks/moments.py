@@ -20,7 +20,11 @@ _ROLES = {
     "gradients": "step() called here",
     "stepped": "step() called here",
     "declared": "declared as replicated here",
+    "came back": "to_local() called here",
 }
+
+_OF_TENSORS = ("declared", "came back")
+"""Not of weights, which have names."""
 
 
 def moments_of(
@@ -46,7 +50,7 @@ def moments_of(
             common = read if replicas else frozenset[int]()
             called = list(event.names)
         else:
-            common, called = replicas, [""] if event.what == "declared" else names(event.tensors)
+            common, called = replicas, [""] if event.what in _OF_TENSORS else names(event.tensors)
         rows = zip(event.tensors, event.digests, event.parts, called, strict=False)
         keys = {
             f"{ranks}|{name}": digest

@@ -244,7 +244,8 @@ class WeightsMet(ProgramEvent, frozen=True):
     """The fingerprints of what ranks may have in common: at a call of a model that learns, or around a step.
 
     ``what``: "weights" and "buffers" at such a call, "gradients" before a step, "stepped": the weights behind it,
-    "declared": a tensor of which the program said that it is the same on all ranks, "kept": the weights at the first
+    "declared": a tensor of which the program said that it is the same on all ranks, "came back": the gradient of one
+    that ``to_local()`` took out of such a tensor, "kept": the weights at the first
     call of a model without grad mode. ``parts``: of a tensor that is
     spread over ranks which part each is, and whose ("0,1: 0"), "" of any other. ``names`` are those of buffers.
     """
