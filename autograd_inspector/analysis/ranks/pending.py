@@ -11,6 +11,7 @@ from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import Awaited, Communicated
+from autograd_inspector.model.tensor import TensorRecord
 
 _NOT_USES = Trait.COLLECTIVE | Trait.STEP | Trait.BACKWARD
 
@@ -35,22 +36,32 @@ def used_early(capture: Capture, reductions: Reductions) -> Iterator[UsedEarly]:
         wait = waits.get(call.nth)
         if wait is None or not call.begun or not call.tensors:
             continue
-        memory = {reductions.exchanges.storage(tensor): tensor for tensor in call.tensors}
-        memory.pop(-1, None)
-        coming = {reductions.exchanges.storage(tensor): tensor for tensor in reductions.exchanges.received(call)}
-        coming.pop(-1, None)
+        records = capture.tensors
+        used = [records[tensor] for tensor in call.tensors]
+        coming = [records[tensor] for tensor in reductions.exchanges.received(call)]
         for op in capture.ops[call.at + 1 : wait.at]:
             if op.has(_NOT_USES) or op.site in met:
                 continue
-            written = [memory[w.storage] for w in op.writes if w.storage in memory]
-            read = [] if written else _read(capture, op, coming)
-            for tensor in (*written, *read)[:1]:
+            written = _met(used, [records[write.tensor] for write in op.writes])
+            found = written or _met(coming, _read(capture, op))
+            if found is not None:
                 met.add(op.site)
-                yield UsedEarly(call, op, tensor, wait, not written)
+                yield UsedEarly(call, op, found.id, wait, written is None)
 
 
-def _read(capture: Capture, op: Op, coming: dict[int, int]) -> list[int]:
-    """Of what is coming in that which an op computes with: to take a view of it, or its shape, reads no value."""
+def _read(capture: Capture, op: Op) -> list[TensorRecord]:
+    """What an op computes with: to take a view of something, or its shape, reads no value."""
     stores = {capture.tensors[t].storage for t in op.outputs}
-    taken = [] if is_a(op.name, _NO_VALUES) else [capture.tensors[t].storage for t in op.inputs]
-    return [coming[storage] for storage in taken if storage in coming and storage not in stores]
+    taken = () if is_a(op.name, _NO_VALUES) else op.inputs
+    return [capture.tensors[t] for t in taken if capture.tensors[t].storage not in stores]
+
+
+def _met(exchanged: list[TensorRecord], used: list[TensorRecord]) -> TensorRecord | None:
+    """The first of the exchanged ones that another has a byte in common with: of parts of one buffer each is its own."""
+    return next((each for each in exchanged for other in used if each.overlaps(other) and _certain(each, other)), None)
+
+
+def _certain(one: TensorRecord, other: TensorRecord) -> bool:
+    """Whether what both reach over is what both have: columns of one table lie between each other."""
+    dense = all(each.extent == each.nbytes for each in (one, other))
+    return dense or (one.offset, one.extent) == (other.offset, other.extent)
