@@ -49,8 +49,9 @@ class RankCounts:
         owner = getattr(sys.modules[module], kind, None)
         held = vars(owner).get(name) if isinstance(owner, type) else None
         function = held.fget if isinstance(held, property) else held
-        probe = _Asked(self._recording, self._guard)
-        code = with_probe(function, probe) if isinstance(function, FunctionType) else None
+        if not isinstance(function, FunctionType):
+            return
+        code = with_probe(function, _Asked(self._recording, self._guard))
         if code is not None:
             into.recode(function, code)
 
