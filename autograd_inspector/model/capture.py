@@ -62,8 +62,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     given: dict[int, dict[str, float]] = {}
     """Op that wrote through a ``.data``, or was given a number not above zero -> its numbers, by place or name.
 
-    Of several ranks also an op that was given how many there are, or one divided by that.
-
+    Of several ranks also an op that was given as much as there are ranks, or one divided by that, where the number is
+    not written out at that op. "ranks": the program had asked how many there are, and computed the number from that.
     "whole": it was given all of the tensor (``x[:] = 0``).
     """
     value_faults: tuple[ValueFault, ...] = ()

@@ -32,11 +32,16 @@ class Moment(Struct, frozen=True, omit_defaults=True):
 
 
 class Dealt(Struct, frozen=True, omit_defaults=True):
-    """The ``orders`` in which a sampler shuffled, epoch by epoch: each the seed and the epoch together."""
+    """The ``orders`` in which a sampler shuffled, epoch by epoch: each the seed and the epoch together.
+
+    ``subset`` tells apart which part of a data set it deals out, -1 for all of one; ``split``: the line that drew it.
+    """
 
     type: str
     orders: tuple[int, ...]
     places: tuple[Location, ...] = ()
+    subset: int = -1
+    split: tuple[Location, ...] = ()
 
 
 class RankSummary(Struct, frozen=True, omit_defaults=True):
@@ -62,7 +67,9 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ("given:result"), and its parameters; ``moved``: the fingerprints of these behind each step. ``passes``: the
     forwards of wrappers and the backwards through them, in order, each with its place in ``pass_lines``, whose
     ``value`` says which of them it is. ``dealt``: how samplers shuffled the data of which each rank gets a part.
-    ``step_lines``: the steps at each line.
+    ``step_lines``: the steps at each line. ``roots``: of each exchange in ``sequence`` the rank that it sends from, or
+    to, -1 where there is none. ``kept``: fingerprints of weights that nothing steps, of models that are called without
+    grad mode, where values are read.
     """
 
     replica: bool = False
@@ -102,3 +109,6 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     passes: tuple[int, ...] = ()
     dealt: tuple[Dealt, ...] = ()
     step_lines: tuple[Done, ...] = ()
+    roots: tuple[int, ...] = ()
+    kept: dict[str, int] = {}
+    kept_place: tuple[Location, ...] = ()

@@ -58,7 +58,10 @@ class TorchError(Enum):
     NO_DERIVATIVE = r"derivative for '.*' is not implemented"
     GRAD_OUTPUT_SHAPE = r"mismatch in shape: grad_output"
     DDP_REDUCTION = r"expected to (?:have finished reduction|mark a variable ready only once)"
-    RANK_ABSENT = r"timed out waiting \d+ms for|connection closed by peer|wait timeout|collective operation timeout"
+    RANK_ABSENT = (
+        r"timed out waiting \d+ms for|connection (?:closed|reset) by peer|wait timeout|collective operation timeout"
+        r"|caused pair closure|broken pipe|/gloo/|nccl"
+    )
     UNSCALED_AGAIN = r"unscale_\(\) (?:has already been called on this optimizer|is being called after step)"
     SCALER_STEPPED_AGAIN = r"step\(\) has already been called since the last update"
     HALF_UNSCALED = r"attempting to unscale fp16 gradients"

@@ -170,7 +170,7 @@ def test_an_optimizer_that_stops_stepping_is_not_waited_for_for_ever():
     assert found[-20:] == ["a"] * 20
 
 
-REFERENCES = {"site", "definition", "step", "factors", "returns", "made"}
+REFERENCES = {"site", "definition", "step", "factors", "returns", "made", "split"}
 """Fields whose numbers mean no record that folding takes away."""
 COUNTS = {
     "version", "versions", "before", "after", "storage", "offset", "extent", "nbytes", "allocated", "version_before",
@@ -178,7 +178,7 @@ COUNTS = {
     "group", "stepped_by", "steps", "folded", "untold", "more", "nan", "inf", "shape", "traits",
     "first_seq", "last_seq", "again", "saved_groups", "own_groups", "given", "unmatched", "left",
     "wrapper", "world", "times", "peer", "seconds", "sampler", "epoch", "shard", "parts", "digest", "digests", "graphs",
-    "result", "order",
+    "result", "order", "subset",
 }  # fmt: skip
 """Fields whose numbers are no references at all."""
 

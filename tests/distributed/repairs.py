@@ -117,4 +117,34 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "statistics_without_gradient": (("mean = x.mean(0)", "mean = x.mean(0).detach()"),),
     "zero_other_order": ((" * (-1) ** dist.get_rank()", ""),),
+    "divided_twice_mean": (("        loss = loss * (1.0 / self.workers)  # cause\n", ""),),
+    "random_split_per_rank": (
+        ("random_split(data, [24, 8])", "random_split(data, [24, 8], generator=torch.Generator().manual_seed(0))"),
+    ),
+    "ema_copied_before_wrap": (
+        ("    teacher = copy.deepcopy(student).requires_grad_(False)\n", ""),
+        (
+            "    student = DDP(student)\n",
+            "    student = DDP(student)\n    teacher = copy.deepcopy(student.module).requires_grad_(False)\n",
+        ),
+    ),
+    "gathered_same_tensor": (
+        (
+            "[torch.zeros_like(z)] * dist.get_world_size()",
+            "[torch.zeros_like(z) for _ in range(dist.get_world_size())]",
+        ),
+    ),
+    "irecv_read_early": (
+        ("            arrives = dist.irecv(x, 0)\n", "            dist.irecv(x, 0).wait()\n"),
+        ("            arrives.wait()\n", ""),
+    ),
+    "isend_overwritten": (
+        ("            work = dist.isend(sent, 1)\n", "            dist.isend(sent, 1).wait()\n"),
+        ("            work.wait()\n", ""),
+    ),
+    "broadcast_own_source": (("src=dist.get_rank()", "src=0"),),
+    "to_local_without_grad_placements": (
+        ("import Replicate, distribute_tensor", "import Partial, Replicate, distribute_tensor"),
+        ("weight.to_local()", "weight.to_local(grad_placements=[Partial()])"),
+    ),
 }

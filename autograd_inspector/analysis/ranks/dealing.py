@@ -14,14 +14,18 @@ _MOST = 256
 
 
 def dealt(capture: Capture, places: Places) -> Iterator[Dealt]:
-    """One for each sampler that shuffles, and deals out to all ranks; of a folded capture its first epoch alone."""
+    """One for each sampler that deals out to all ranks; of a folded capture its first epoch alone."""
     by_sampler: dict[int, list[SamplerIterated]] = {}
     for event in capture.events_of(SamplerIterated):
-        if event.shuffle and event.parts == capture.world_size > 1:
+        if event.epoch >= 0 and event.parts == capture.world_size > 1:
             by_sampler.setdefault(event.sampler, []).append(event)
     for events in by_sampler.values():
-        orders = tuple(event.order for event in events[: 1 if capture.history.folded else _MOST])
         first = events[0]
+        compared = events[: 1 if capture.history.folded else _MOST] if first.shuffle else []
         yield Dealt(
-            first.type, orders, (*places(first.made, "sampler created here"), *places(first.site, "iterated here"))
+            first.type,
+            tuple(event.order for event in compared),
+            (*places(first.made, "sampler created here"), *places(first.site, "iterated here")),
+            first.subset,
+            places(first.split, "split here") if first.split >= 0 else (),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.ranks.losses import mean_as_it_is
+from autograd_inspector.analysis.ranks.losses import is_mean, mean_as_it_is
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
@@ -30,6 +30,8 @@ class DividedAgain(Struct, frozen=True):
     """``by`` divides by the number of ranks what ``earlier`` has divided by it already, before ``step``.
 
     ``of_loss``: it divides the loss, and not the gradients. ``summed``: a call summed the value of the loss before.
+    ``counted``: the program was seen to ask for the number of ranks, and to divide by what it got. Else the number is
+    as large, no more.
     """
 
     by: Op
@@ -38,6 +40,7 @@ class DividedAgain(Struct, frozen=True):
     step: Step
     of_loss: bool
     summed: Communicated | None = None
+    counted: bool = False
 
 
 def divided_again(capture: Capture, timeline: Timeline, reductions: Reductions) -> Iterator[DividedAgain]:
@@ -89,7 +92,8 @@ def _of_step(
     if first is None or not rest:
         return None
     summed = reductions.reduces_loss(run) if rest[-1] is loss else None
-    return DividedAgain(rest[-1], first, tuple(tensors), step, rest[-1] is loss, summed)
+    counted = all(counts_ranks(capture, op) for op in done)
+    return DividedAgain(rest[-1], first, tuple(tensors), step, rest[-1] is loss, summed, counted)
 
 
 def _averaging(capture: Capture, reductions: Reductions) -> dict[int, ReplicasWrapped | ModelSharded]:
@@ -114,13 +118,21 @@ def _division_of_loss(capture: Capture, run: Backward) -> Op | None:
         return None
     op = capture.ops[births[0]]
     made = capture.tensors[op.inputs[0]].birth if len(op.inputs) == 1 else -1
-    mean = made >= 0 and is_a(capture.ops[made].name, _LIKELIHOODS)
+    if made < 0 or not divides_by_ranks(capture, op):
+        return None
+    if counts_ranks(capture, op):
+        return op if is_mean(capture.ops[made]) else None
     # A half, as a factor, is the weight of a loss.
-    return op if mean and is_a(op.name, OpKind.DIVIDES) and divides_by_ranks(capture, op) else None
+    return op if is_a(capture.ops[made].name, _LIKELIHOODS) and is_a(op.name, OpKind.DIVIDES) else None
+
+
+def counts_ranks(capture: Capture, op: Op) -> bool:
+    """Whether the number that an op was given comes from where the program asked how many ranks there are."""
+    return "ranks" in capture.given.get(op.index, {})
 
 
 def divides_by_ranks(capture: Capture, op: Op) -> bool:
-    """Whether an op divides by the number of ranks, as a plain number."""
+    """Whether an op divides by as much as there are ranks, as a plain number that is not written out there."""
     number, world = capture.given.get(op.index, {}).get("1"), capture.world_size
     by = is_a(op.name, OpKind.DIVIDES) and number == world
     return by or (is_a(op.name, OpKind.MULTIPLIES) and world > 1 and number == 1 / world)

@@ -114,6 +114,17 @@ class Exchanges:
         dtypes = dict.fromkeys(self._capture.tensors[tensor].dtype for tensor in alike)
         return f"{sum(map(self.elements, alike))} {' '.join(dtypes)}"
 
+    def received(self, event: Communicated) -> tuple[int, ...]:
+        """The tensors that a call writes what comes from other ranks into."""
+        op = self._capture.ops[event.at] if event.tensors and event.at < len(self._capture.ops) else None
+        if op is None or is_a(event.name, OpKind.FROM_ONE_RANK | OpKind.TO_ONE_RANK):
+            return ()  # Not on the rank that they come from.
+        if not is_a(event.name, OpKind.OF_ONE_SIZE | OpKind.POINT_TO_POINT):
+            return ()  # Of several lists it is not known which is which.
+        written = {write.tensor for write in op.writes}
+        own = event.tensors[-1:] if len(event.tensors) > 1 else ()  # What this rank contributes comes last.
+        return tuple(tensor for tensor in event.tensors if tensor in written and tensor not in own)
+
     @cached_property
     def weights(self) -> Sizes:
         """What ranks exchange of weights in the course of training: averaged every few steps, or sent out anew.

@@ -20,14 +20,19 @@ _ROLES = {
     "gradients": "step() called here",
     "stepped": "step() called here",
     "declared": "declared as replicated here",
+    "came back": "to_local() called here",
 }
+
+_OF_TENSORS = ("declared", "came back")
+"""Not of weights, which have names."""
 
 
 def moments_of(
     capture: Capture, reductions: Reductions, places: Places, names: Names
 ) -> tuple[tuple[Done, ...], tuple[Moment, ...]]:
     """(the lines, the moments at them, in order); nothing where older ones are folded away."""
-    events = capture.events_of(WeightsMet) if not capture.history.folded else ()
+    met = capture.events_of(WeightsMet) if not capture.history.folded else ()
+    events = [event for event in met if event.what in _ROLES]
     replicas = _replicas(reductions) if events else frozenset()
     read = _feeding(capture) if any(event.what == "buffers" for event in events) else frozenset()
     writers = _writers(capture) if read else {}
@@ -45,7 +50,7 @@ def moments_of(
             common = read if replicas else frozenset[int]()
             called = list(event.names)
         else:
-            common, called = replicas, [""] if event.what == "declared" else names(event.tensors)
+            common, called = replicas, [""] if event.what in _OF_TENSORS else names(event.tensors)
         rows = zip(event.tensors, event.digests, event.parts, called, strict=False)
         keys = {
             f"{ranks}|{name}": digest

@@ -104,7 +104,21 @@ class _Summary:
             *passes_of(capture, reductions, self.places),
             tuple(dealt(capture, self.places)),
             () if capture.history.folded else tuple(self._step_lines()),
+            () if capture.history.folded else tuple(event.peer for event in self._joined[:_CALLS]),
+            *self._kept(),
         )
+
+    def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:
+        """The weights of models that are only asked, with those that no step moves alone."""
+        stepped = {met.tensor for step in self.capture.steps for met in step.parameters}
+        events = [event for event in self.capture.events_of(WeightsMet) if event.what == "kept"]
+        kept: dict[str, int] = {}
+        for event in events:
+            rows = zip(self.names(event.tensors), event.tensors, event.digests, event.parts, strict=True)
+            for name, tensor, digest, part in rows:
+                if not part and tensor not in stepped:
+                    kept.setdefault(name, digest)
+        return kept, self.places(events[0].site, "called here") if events else ()
 
     def names(self, tensors: Iterable[int]) -> list[str]:
         """Their names, as all ranks know them."""
@@ -231,8 +245,9 @@ class _Summary:
             # torch itself made the call: the state of a sharded model was asked for, a group was made.
             api = next((f.function for f in reversed(capture.site(capture.error_site)) if f.library), "")
             return Done(api or "a collective", self.places(capture.error_site, "waits here"))
-        if not failed:
-            return None
+        refused = bool(capture.error) and not says(capture.error, TorchError.RANK_ABSENT)
+        if not failed or (refused and capture.place(failed[-1].site) == capture.place(capture.error_site)):
+            return None  # Or torch took no such arguments: it did not come to waiting.
         event = failed[-1]
         peer = f"rank {event.peer}" if event.peer >= 0 else ""
         return Done(event.name, self.places(event.site, f"{event.name} waits here"), event.times, value=peer)

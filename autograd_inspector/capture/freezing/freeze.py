@@ -13,6 +13,7 @@ from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
+from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
@@ -139,7 +140,7 @@ def _number_arguments(
     """The numbers given to writes through an alias that has a version counter of its own, and those not above zero.
 
     A number that is zero takes its operand out, a negative one turns its sign. Those as well that were given to what
-    computed the operands of a write through such an alias, and of several ranks how many there are.
+    computed the operands of a write through such an alias, and of several ranks what may be how many there are.
     """
     turning = {
         op: dict(numbers)
@@ -147,13 +148,7 @@ def _number_arguments(
         if any(number <= 0 for _, number in numbers)
     }
     turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number <= 0}
-    shares = {float(world), 1 / world} if world > 1 else set[float]()
-    turning |= {
-        op: dict(numbers)
-        for op, numbers in recording.number_arguments.items()
-        if not shares.isdisjoint(number for _, number in numbers)
-    }
-    turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number in shares}
+    turning |= divisions_by_ranks(recording, world)
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
     wanted, front = set(unseen), unseen
     for _ in range(_OPERANDS):

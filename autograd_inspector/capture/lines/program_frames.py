@@ -6,6 +6,7 @@ from types import FrameType
 
 import torch.overrides
 
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.own_files import is_own, runs_a_program
 
 _RECORDER = "__torch_function__"
@@ -29,6 +30,12 @@ def program_frames(frames: list[FrameType]) -> list[FrameType]:
         elif frame.f_code.co_name == _RECORDER:
             skipped = _detour(frame, frames[place + 1 :])
     return kept
+
+
+def called_by_program(frame: FrameType) -> bool:
+    """Whether the function in a frame was called from outside torch."""
+    caller = frame.f_back
+    return caller is not None and classify(caller.f_code.co_filename) != SKIP
 
 
 def _detour(recorder: FrameType, outside: list[FrameType]) -> int:

@@ -18,6 +18,7 @@ from autograd_inspector.capture.observers.calls.transforms import Transforms
 from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
+from autograd_inspector.capture.observers.distributed.rank_counts import RankCounts
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
 from autograd_inspector.capture.observers.distributed.sharders import Sharders
@@ -54,7 +55,15 @@ def install_all(
     calls = ModuleCalls(modules, FastPaths(guard, recorder))
     unseen = (Unseen(recording, regions, guard, limit), CustomBackward(recording, guard))
     asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard), Transforms(recording, guard))
-    sharing = (wrappers, CommHooks(recording, guard), Sharders(recording, guard), Samplers(recording, guard), prints)
+    counts = RankCounts(recording, guard)
+    sharing = (
+        wrappers,
+        CommHooks(recording, guard),
+        Sharders(recording, guard),
+        Samplers(recording, guard),
+        counts,
+        prints,
+    )
     everywhere = (
         SeenModes(),
         calls,

@@ -71,6 +71,8 @@ class Records:
     """Op that wrote something -> the plain numbers among its arguments."""
     scales: dict[int, float] = field(default_factory=dict)
     """Op that multiplied or divided by a plain number -> that."""
+    counted_ranks: dict[int, None] = field(default_factory=dict)
+    """The sites at which the program asked how many ranks there are."""
     none_gradients: dict[NoneGradient, None] = field(default_factory=dict)
     """Each once, the last that came last: a graph that is kept goes backward again and again."""
     replacements: list[ParameterReplacement] = field(default_factory=list)

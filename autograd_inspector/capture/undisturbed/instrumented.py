@@ -37,7 +37,7 @@ class Probe(Protocol):
 
 def with_probe(function: FunctionType, probe: Probe) -> CodeType | None:
     """The code of a function with calls to a probe around its body; None where its source is not at hand."""
-    template = _template(function.__code__, function.__code__.co_filename)  # Code compares equal across files.
+    template = _template(function.__code__, _file_of(function))  # Code compares equal across files.
     if template is None:
         return None
     return template.replace(co_consts=tuple([probe if value == _PROBE else value for value in template.co_consts]))
@@ -52,6 +52,13 @@ _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _KEPT = 1024
 """Far more than one capture compiles: with fewer, each capture would drop what the next one begins with."""
 _Node = TypeVar("_Node", bound=ast.AST)
+
+
+def _file_of(function: FunctionType) -> str:
+    """Where its source is. That of a module that Python has frozen into itself is beside the others."""
+    filename = function.__code__.co_filename
+    written = dict.get(function.__globals__, "__file__") if filename.startswith("<frozen ") else None
+    return written if isinstance(written, str) else filename
 
 
 @functools.lru_cache(maxsize=_KEPT)

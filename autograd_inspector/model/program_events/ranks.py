@@ -191,6 +191,8 @@ class SamplerIterated(ProgramEvent, frozen=True):
 
     ``made``: where the sampler was made. ``again``: it had given those of that very epoch before. ``epoch`` -1: it
     deals out what another sampler orders. ``order``: what it shuffles by, its seed and its epoch together.
+    ``subset`` tells apart which part of a data set that is, -1 where it is all of one, or not the first epoch;
+    ``split``: where ``random_split`` made that part.
     """
 
     sampler: int
@@ -202,6 +204,8 @@ class SamplerIterated(ProgramEvent, frozen=True):
     again: int = 0
     type: str = "DistributedSampler"
     order: int = -1
+    subset: int = -1
+    split: int = -1
 
     @property
     def api(self) -> str:
@@ -240,7 +244,9 @@ class WeightsMet(ProgramEvent, frozen=True):
     """The fingerprints of what ranks may have in common: at a call of a model that learns, or around a step.
 
     ``what``: "weights" and "buffers" at such a call, "gradients" before a step, "stepped": the weights behind it,
-    "declared": a tensor of which the program said that it is the same on all ranks. ``parts``: of a tensor that is
+    "declared": a tensor of which the program said that it is the same on all ranks, "came back": the gradient of one
+    that ``to_local()`` took out of such a tensor, "kept": the weights at the first
+    call of a model without grad mode. ``parts``: of a tensor that is
     spread over ranks which part each is, and whose ("0,1: 0"), "" of any other. ``names`` are those of buffers.
     """
 

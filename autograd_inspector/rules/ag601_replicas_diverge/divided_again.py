@@ -14,7 +14,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def divided_again(analysis: Analysis) -> Iterator[Problem]:
-    """One finding, about the first step of that kind."""
+    """One finding, about the first step of that kind: a hint where nobody saw the program ask for the number of ranks."""
     for found in found_again(analysis.capture, analysis.timeline, analysis.reductions):
         yield _problem(analysis, found)
 
@@ -32,11 +32,14 @@ def _problem(analysis: Analysis, found: DividedAgain) -> Problem:
     if found.summed is not None:
         why += f" ({found.summed.name} on the loss sums its value, but not its gradient)"
         fix += " Reduce a `loss.detach().clone()` for logging."
+    divided = "is" if found.of_loss or len(names) == 1 else "are"
+    by = "the number of ranks" if found.counted else f"{world}, as many as there are ranks"
+    if not found.counted:
+        fix = f"Leave it where this {world} is not the number of ranks. {fix}"
     earlier = found.earlier.site if isinstance(found.earlier, Op) else -1
     return Problem(
-        "warning",
-        f"{what} {'is' if found.of_loss or len(names) == 1 else 'are'} divided by the number of ranks, {why}: the step is "
-        f"{world} times smaller than in a single process",
+        "warning" if found.counted else "info",
+        f"{what} {divided} divided by {by}, {why}: the step is {world} times smaller than in a single process",
         fix,
         analysis.places(
             (found.summed, "value of the loss summed here"),

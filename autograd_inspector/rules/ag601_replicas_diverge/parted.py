@@ -92,6 +92,13 @@ def _problem(
             "with `num_replicas` and `rank` of the data-parallel group), or a broadcast.",
             (),
         ),
+        "came back": (
+            f"the gradient of what to_local() returned differs {between}, but it is taken for the same on all of them, as the tensor "
+            "is replicated: each rank goes on with its own part of the gradient, and the replicas diverge",
+            "Pass `grad_placements=[Partial()]` to to_local() where the ranks compute different things with the tensor: the parts "
+            "are then summed.",
+            (),
+        ),
     }[what]
     places = tuple(place for done in (*lines, line) for place in done.places)
     return Problem("warning", message, fix, places, names)

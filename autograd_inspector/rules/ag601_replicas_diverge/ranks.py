@@ -21,6 +21,7 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         yield from _edited(ranks)
         yield from _gradients_edited(ranks)
         yield from _teachers(ranks)
+        yield from _targets(ranks)
 
 
 def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -159,6 +160,28 @@ def _teachers(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 ),
                 having,
             )
+
+
+def _targets(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Weights that no step moves, of a model that is only asked, and that differ from the start."""
+    first, *others = ranks
+    read = set.intersection(*(set(summary.read) & summary.kept.keys() for summary in ranks.values()))
+    names = [name for name in ranks[first].kept if name in read and len({s.kept[name] for s in ranks.values()}) > 1]
+    if not names or any(summary.teachers for summary in ranks.values() if summary.teachers != ranks[first].teachers):
+        return
+    odd = tuple(rank for rank in others if any(ranks[rank].kept[name] != ranks[first].kept[name] for name in names))
+    yield (
+        Problem(
+            "warning",
+            f"{summarize_names(names)} {agree(names, 'differs', 'differ')} between rank {first} and {ranks_text(odd)} in the first "
+            "call, although the trained weights are replicas: the ranks train towards different targets",
+            "Copy the model after wrapping it (`copy.deepcopy(ddp.module)`), or broadcast the weights of the copy, or use the "
+            "same seed on every rank before creating it.",
+            ranks[odd[0]].kept_place,
+            tuple(names),
+        ),
+        odd,
+    )
 
 
 def _reduced_by_all(ranks: Mapping[int, RankSummary]) -> set[str]:

@@ -11,6 +11,7 @@ from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
 from autograd_inspector.rules.ag601_replicas_diverge.divided_again import divided_again
+from autograd_inspector.rules.ag601_replicas_diverge.gathered_into_one import gathered_into_one
 from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
 from autograd_inspector.rules.ag601_replicas_diverge.layers_parted import layers_parted
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
@@ -18,7 +19,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_b
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
-from autograd_inspector.rules.ag601_replicas_diverge.pending import written_while_running
+from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
@@ -71,7 +72,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from summed_shards(analysis)
     yield from divided_again(analysis)
     yield from shares_lost(analysis)
-    yield from written_while_running(analysis)
+    yield from used_while_running(analysis)
+    yield from gathered_into_one(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:

@@ -16,8 +16,32 @@ Across = tuple[Problem, tuple[int, ...]]
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
-    found = [*_calls(ranks)] or [*_order(ranks)] or [*passes_apart(ranks)]
+    found = [*_roots(ranks)] or [*_calls(ranks)] or [*_order(ranks)] or [*passes_apart(ranks)]
     yield from found or [*_waits(ranks)] or [*_steps(ranks)] or [*_moments(ranks)]
+
+
+def _roots(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """The first call that all ranks make at one line, and in which each names another rank to send from, or to."""
+    for at, roots in enumerate(zip(*(summary.roots for summary in ranks.values()), strict=False)):
+        lines = {rank: summary.exchanges[summary.sequence[at][0]] for rank, summary in ranks.items()}
+        done = next(iter(lines.values()))
+        if len({(line.api, line.places) for line in lines.values()}) > 1:
+            return  # They have gone different ways.
+        if len(set(roots)) == 1 or min(roots) < 0:
+            continue
+        named = ", ".join(f"rank {root} on rank {rank}" for rank, root in zip(ranks, roots, strict=True))
+        yield (
+            Problem(
+                "error",
+                f"ranks name different ranks for one {done.api}: {named}. Each sends or waits by itself, so no rank gets the values of "
+                "another, or the call hangs",
+                f"Give {done.api} the same rank on every rank, such as 0. `dist.get_rank()` is another number on each.",
+                done.places,
+                (done.api,),
+            ),
+            tuple(ranks)[1:],
+        )
+        return
 
 
 def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -15,7 +15,33 @@ Across = tuple[Problem, tuple[int, ...]]
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """What shows that ranks get the same samples."""
     yield from _batches(ranks)
-    yield from _orders(ranks)
+    yield from _subsets(ranks) or _orders(ranks)
+
+
+def _subsets(ranks: Mapping[int, RankSummary]) -> list[Across]:
+    """One problem: the first sampler that deals out one set of data, which is another part of it on each rank."""
+    for number in range(min(len(summary.dealt) for summary in ranks.values())):
+        dealt = {rank: summary.dealt[number] for rank, summary in ranks.items()}
+        first = next(iter(dealt))
+        odd = tuple(rank for rank, each in dealt.items() if each.subset != dealt[first].subset)
+        if not odd or min(each.subset for each in dealt.values()) < 0:
+            continue
+        if len({each.places for each in dealt.values()}) > 1:
+            return []  # Some ranks have samplers that others have not.
+        kind, drawn = dealt[first].type, dealt[first].split
+        problem = Problem(
+            "warning",
+            f"{kind} gives each rank a part of one data set, but that set is another subset on rank {first} than on "
+            f"{ranks_text(odd)}: some samples are used twice, others never, and what one rank holds out for validation "
+            "others train on",
+            "Split the data with the same generator on every rank: `random_split(data, lengths, generator=torch.Generator().manual_seed(0))`."
+            if drawn
+            else "Choose the indices of the Subset with the same seed on every rank.",
+            (*drawn, *dealt[first].places),
+            (kind, "random_split" if drawn else "Subset"),
+        )
+        return [(problem, odd)]
+    return []
 
 
 def _orders(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch.distributed as dist
 from torch import Tensor
 
-from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.lines.program_frames import called_by_program
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
@@ -48,8 +48,8 @@ _NAMES = (
 )
 _SENDS = ("send", "isend")
 """They write to nothing here."""
-_PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
-"""Call between two ranks -> what it names the other one, which also is its second argument."""
+_PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src", "broadcast": "src", "reduce": "dst"}
+"""Call to or from one rank -> what it names that one, which also is its second argument."""
 _BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
 _ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
 """What a program may do with what it has begun."""
@@ -110,7 +110,7 @@ class _Functional:
         frame = sys._getframe(1)
         tensors: list[Tensor] = []
         self._guard.run(gather, (args, kwargs), tensors)
-        if _by_program(frame) and tensors and not any(map(needs_grad, tensors)):
+        if called_by_program(frame) and tensors and not any(map(needs_grad, tensors)):
             ops = (value.lower() for value in (*args, *kwargs.values()) if isinstance(value, str))
             op = next((op for op in ops if op.upper() in _OPS), "")
             seen += (_OpenCollective(frame, tensors, [], op, _world((*args, *kwargs.values()))),)
@@ -181,7 +181,7 @@ class _Collective:
 
     def before(self, seen: list[_OpenCollective], /, *args: Any, **kwargs: Any) -> None:
         """It begins. torch.distributed hands some of them to the torch-function mode as well, and others on."""
-        if self._recording.here() and self._recording.active():
+        if self._recording.here() and self._recording.active() and not self._recording.continuing:
             tensors: list[Tensor] = []
             versions = self._guard.run(_versions, (args, kwargs), tensors)
             op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
@@ -259,12 +259,6 @@ class _Collective:
 
 
 _INSIDE = int(Trait.INNER) | int(Trait.BACKWARD)
-
-
-def _by_program(frame: FrameType) -> bool:
-    """Whether the function in a frame was called from outside torch."""
-    caller = frame.f_back
-    return caller is not None and classify(caller.f_code.co_filename) != SKIP
 
 
 def _world(arguments: tuple[Any, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -73,8 +74,14 @@ class _Watched:
         self._guard = guard
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with _Names() as names:
-            result = self._callback(*args, **kwargs)
+        recording = self._guard.recording
+        own, before = threading.get_ident() == recording.thread, recording.continuing
+        recording.continuing = own or before
+        try:
+            with _Names() as names:
+                result = self._callback(*args, **kwargs)
+        finally:
+            recording.continuing = before
         self._guard.run(self._note, self._site, tuple(names.seen))
         return result
 

@@ -14,15 +14,16 @@ from autograd_inspector.capture.module_tree import modules_of, named_buffers, pa
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.distributed.wrappers import exchanges_buffers
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import gradient_of
+from autograd_inspector.capture.tensors.attributes import gradient_of, shape_of
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.distributed import local_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
+from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import DataMet, WeightsMet
 
-What = Literal["weights", "buffers", "gradients", "stepped", "declared"]
+What = Literal["weights", "buffers", "gradients", "stepped", "declared", "came back", "kept"]
 _TENSOR = "torch.distributed.tensor"
 _MOST = 64
 """Batches, calls and steps that are looked at."""
@@ -39,6 +40,10 @@ class Fingerprints:
         self._batches = 0
         self._told: Counter[What] = Counter()
         self._numbers = 0
+        self._parts: dict[tuple[int, ...], int] = {}
+        """The shape of a distributed tensor -> where the program took this rank's part of one last."""
+        self._asked: set[int] = set()
+        """The models that were called without grad mode."""
 
     def install(self, into: Installation) -> None:
         """Observe which tensors the program declares to be the same on several ranks."""
@@ -46,14 +51,26 @@ class Fingerprints:
             into.when_loaded(_TENSOR, lambda: self._guard.run(self._observe, into))
 
     def _observe(self, into: Installation) -> None:
-        observed(into, sys.modules[_TENSOR].DTensor, "from_local", before=self._declared, guard=self._guard)
+        kind = sys.modules[_TENSOR].DTensor
+        observed(into, kind, "from_local", before=self._declared, guard=self._guard)
+        observed(into, kind, "to_local", before=self._taken, guard=self._guard)
 
-    def given(self, _root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
+    def _taken(self, spread: Any, _args: Any, _kwargs: Any) -> None:
+        """The program goes on with this rank's part of a tensor: the gradient of that comes back in one declared so."""
+        if self._reads() and self._recording.active():
+            self._parts[shape_of(spread)] = self._recording.stacks.here(0)
+
+    def given(self, root: int, model: nn.Module, values: tuple[Any, ...]) -> None:
         """The outermost call of a model begins."""
         recording = self._recording
-        if not self._reads() or not torch.is_grad_enabled():
+        if not self._reads():
             return
         site = recording.stacks.here(0)
+        if not torch.is_grad_enabled():
+            if root not in self._asked:
+                self._asked.add(root)
+                self._meet("kept", type(model).__name__, site, ((p, p, "") for p in parameters_of(model)))
+            return
         tensors: list[Tensor] = []
         gather(values, tensors)
         prints = [fingerprint(tensor) for tensor in tensors]
@@ -86,17 +103,12 @@ class Fingerprints:
         if number is not None and self._told["declared"] < _MOST:
             self._told["declared"] += 1
             recording = self._recording
-            recording.events.append(
-                WeightsMet(
-                    len(recording.ops),
-                    recording.stacks.here(0),
-                    "DTensor.from_local",
-                    (recording.id_of(local),),
-                    (number,),
-                    "declared",
-                    (ranks,),
-                )
-            )
+            at, tensor = len(recording.ops), recording.id_of(local)
+            back = bool(recording.traits & int(Trait.BACKWARD))
+            taken = self._parts.get(tuple(kwargs.get("shape") or ()), -1) if back else -1
+            site = taken if taken >= 0 else recording.stacks.here(0)
+            what: What = "came back" if taken >= 0 else "declared"
+            recording.events.append(WeightsMet(at, site, "DTensor.from_local", (tensor,), (number,), what, (ranks,)))
 
     def _reads(self) -> bool:
         return self._recording.values is not None and several_ranks()

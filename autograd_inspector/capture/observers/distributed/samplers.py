@@ -5,19 +5,24 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch.distributed as dist
-from torch.utils.data import DataLoader
+import torch.utils.data.dataset
+from torch.utils.data import DataLoader, Subset
 from torch.utils.data.distributed import DistributedSampler
 
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import observed
+from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
 
 _ACCELERATE = "accelerate.data_loader"
+_POSITIVE = (1 << 62) - 1
+_LARGEST = 1 << 22
+"""Indices of a subset that are looked at."""
 
 
 class _Met(NamedTuple):
@@ -36,6 +41,8 @@ class Samplers:
         self._guard = guard
         self._met: dict[int, _Met] = {}
         self._count = 0
+        self._splits: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """Python's id of a part of a dataset -> the part, and where it was split off at random."""
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
@@ -43,6 +50,7 @@ class Samplers:
             observed(into, DistributedSampler, "__init__", after=self._made, guard=self._guard)
             observed(into, DistributedSampler, "__iter__", before=self._iterated, guard=self._guard)
             observed(into, DataLoader, "__iter__", before=self._read, guard=self._guard)
+            around(into, torch.utils.data.dataset, "random_split", _Split(self._split, self._guard))
         into.when_loaded(_ACCELERATE, lambda: self._guard.run(self._deal, into))
 
     def _deal(self, into: Installation) -> None:
@@ -97,9 +105,57 @@ class Samplers:
         met.epochs[epoch] += 1
         site, shuffle, seed = recording.stacks.here(0), own.get("shuffle") is True, own.get("seed")
         at, order = len(recording.ops), seed + epoch if isinstance(seed, int) else -1
+        subset = -1 if met.epochs.total() > 1 else _subset(own.get("dataset"))
+        split = self._splits.get(id(own.get("dataset")))
         recording.events.append(
-            SamplerIterated(at, site, met.number, epoch, shuffle, shard, parts, met.made, again, order=order)
+            SamplerIterated(
+                at,
+                site,
+                met.number,
+                epoch,
+                shuffle,
+                shard,
+                parts,
+                met.made,
+                again,
+                order=order,
+                subset=subset,
+                split=split[1] if split is not None and split[0]() is own.get("dataset") else -1,
+            )
         )
+
+    def _split(self, result: Any) -> None:
+        if self._recording.active():
+            site = self._recording.stacks.here(0)
+            self._splits.update((id(part), (weakref.ref(part), site)) for part in result)
+
+
+class _Split:
+    """A probe in ``random_split``."""
+
+    def __init__(self, note: Callable[[Any], None], guard: Guard) -> None:
+        self._note = note
+        self._guard = guard
+
+    def before(self, seen: list[Any], /, *_: Any, **__: Any) -> None:
+        """It begins."""
+
+    def after(self, _seen: list[Any], result: Any, /) -> Any:
+        """It returned the parts."""
+        if self._guard.recording.here():
+            self._guard.run(self._note, result)
+        return result
+
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """It raised."""
+
+
+def _subset(dataset: Any) -> int:
+    """What tells the indices of a subset from others, the same in all processes; -1 where it is none."""
+    indices = vars(dataset).get("indices") if type(dataset) is Subset else None
+    if type(indices) is not list or not 0 < len(indices) <= _LARGEST:
+        return -1
+    return hash(tuple(indices)) & _POSITIVE if {type(index) for index in indices} == {int} else -1
 
 
 def _sampled(own: dict[str, Any]) -> bool:

@@ -40,7 +40,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /derivative for '.*' is not implemented/is,
   /mismatch in shape: grad_output/is,
   /expected to (?:have finished reduction|mark a variable ready only once)/is,
-  /timed out waiting \d+ms for|connection closed by peer|wait timeout|collective operation timeout/is,
+  /timed out waiting \d+ms for|connection (?:closed|reset) by peer|wait timeout|collective operation timeout|caused pair closure|broken pipe|\/gloo\/|nccl/is,
   /unscale_\(\) (?:has already been called on this optimizer|is being called after step)/is,
   /step\(\) has already been called since the last update/is,
   /attempting to unscale fp16 gradients/is,

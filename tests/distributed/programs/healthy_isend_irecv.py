@@ -1,0 +1,45 @@
+"""Sent and received asynchronously, and waited for in time."""
+
+import copy
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def setup():
+    global stage, opt
+    torch.manual_seed(dist.get_rank())
+    stage = nn.Sequential(nn.Linear(4, 4), nn.Tanh()) if dist.get_rank() == 0 else nn.Linear(4, 2)
+    opt = torch.optim.SGD(stage.parameters(), lr=0.1)
+
+
+def run():
+    g = torch.Generator().manual_seed(3)
+    for _ in range(3):
+        x, y = torch.randn(5, 4, generator=g), torch.randint(0, 2, (5,), generator=g)
+        opt.zero_grad()
+        if dist.get_rank() == 0:
+            out = stage(x)
+            sent = out.detach().clone()
+            work = dist.isend(sent, 1)
+            work.wait()
+            sent.zero_()
+            grad = torch.empty(5, 4)
+            dist.recv(grad, 1)
+            out.backward(grad)
+        else:
+            x = torch.zeros(5, 4)
+            arrives = dist.irecv(x, 0)
+            arrives.wait()
+            x.requires_grad_()
+            F.cross_entropy(stage(x), y).backward()
+            dist.send(x.grad, 0)
+        opt.step()
+
+
+TRUTH = Truth()
