@@ -70,6 +70,18 @@ class ModuleRepeated(ProgramEvent, frozen=True):
         return self.type
 
 
+class ModuleCleared(ProgramEvent, frozen=True):
+    """``zero_grad()`` of a module that has these parameters, whether or not they had gradients."""
+
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.zero_grad()"
+
+
 class ParameterWrapped(ProgramEvent, frozen=True):
     """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
 
