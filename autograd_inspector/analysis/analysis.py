@@ -195,6 +195,11 @@ class Analysis:
         return unregistered_of(self.capture, self.received_gradient)
 
     @cached_property
+    def unmoved(self) -> frozenset[int]:
+        """Parameters that get gradients, although no optimizer has them and the program uses these for nothing."""
+        return frozenset(self.unoptimized.parameters if self.unoptimized is not None else ())
+
+    @cached_property
     def copies(self) -> tuple[int, ...]:
         """Unoptimized parameters that are a copy of trained ones."""
         loose = self.unoptimized
@@ -250,7 +255,7 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         meant = self.optimized_trainable
         cuts = (
-            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
+            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts, self.unmoved),
             *constant_derivatives(self.capture, self.flow, meant),
         )
         untold = (cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
