@@ -311,11 +311,13 @@ class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 
     ``name`` is the last op that did so there, ``at`` its index. ``written``: it wrote to what had just been computed.
+    ``in_hook``: it was computed of gradients, by a hook on these tensors that returns nothing.
     """
 
     name: str
     tensors: tuple[int, ...]
     written: bool = False
+    in_hook: bool = False
 
     @property
     def api(self) -> str:
