@@ -55,7 +55,7 @@ def constant_terms(
     # What was computed once, and is added in every step, is a constant by intention.
     explained = reached_from(
         capture,
-        (tensor for cut in harmful for tensor in cut.through),
+        (*(tensor for cut in harmful for tensor in cut.through), *_given_numbers(capture, flow, harmful)),
         min((op.index for cut in harmful for op in cut.ops), default=len(capture.ops)),
     )
     terms = [[(op, tensor) for op, tensor in run_terms if tensor not in explained] for run_terms in terms]
@@ -78,6 +78,14 @@ def constant_terms(
         if not _is_behind(flow, cut, nearest, since):
             nearest.append(cut)
     return tuple(sorted(nearest, key=lambda cut: cut.ops[0].name != "grad" or _of_parameters(capture, cut.ops[0])))
+
+
+def _given_numbers(capture: Capture, flow: DataFlow, cuts: Collection[GradientCut]) -> Iterator[int]:
+    """The results of ops that were given a number which one of the cuts took out of torch."""
+    left = {op.index for cut in cuts for op in cut.ops if op.has(Trait.EXPORT)}
+    for index, exports in flow.exports.items() if left else ():
+        if not left.isdisjoint(exports):
+            yield from capture.ops[index].outputs
 
 
 def _of_parameters(capture: Capture, op: Op) -> bool:
