@@ -32,5 +32,6 @@ def verify(steps):
 TRUTH = Truth(
     fault="the gradients of the last micro-batches are never used",
     names=("zero_grad",),
+    minor=True,
     repair=("if (i + 1) % 4 == 0 or i + 1 == len(loader):",),
 )
