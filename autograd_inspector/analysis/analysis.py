@@ -42,6 +42,7 @@ from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, lea
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.torch_names import UPDATE_SCALE
+from autograd_inspector.model.values import GradientFault
 
 
 class Sited(Protocol):
@@ -162,6 +163,11 @@ class Analysis:
     def leaves_below(self, start: Node) -> set[int]:
         """The leaves whose gradient comes through a node."""
         return set(self.leaves.of(child for child, _ in start.edges))
+
+    def spoiled_below(self, fault: GradientFault) -> set[int]:
+        """The leaves whose gradient comes through the edges of a node that were given something bad."""
+        edges = self.capture.nodes[fault.node].edges
+        return set(self.leaves.of(child for place, (child, _) in enumerate(edges) if place not in fault.spared))
 
     def nodes_of(self, run: Backward) -> list[Node]:
         """The nodes of one run, as a walk meets them: for what is asked of few runs."""
