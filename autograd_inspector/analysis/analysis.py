@@ -201,9 +201,19 @@ class Analysis:
         return unregistered_of(self.capture, self.received_gradient)
 
     @cached_property
-    def unmoved(self) -> frozenset[int]:
-        """Parameters that get gradients, although no optimizer has them and the program uses these for nothing."""
-        return frozenset(self.unoptimized.parameters if self.unoptimized is not None else ())
+    def passed_through(self) -> frozenset[int]:
+        """What no optimizer has and what learns gets its gradient through: models in eval mode alone.
+
+        A teacher, a loss network, a model to prompt: nobody means them to learn.
+        """
+        left_out = self.unoptimized.parameters if self.unoptimized is not None else ()
+        roots = {self.capture.owners.get(tensor, -1) for tensor in left_out}
+        trained = self.capture.optimized & self.received_gradient
+        own = any(self.capture.owners.get(tensor, -1) in roots for tensor in self.capture.optimized)
+        if -1 in roots or not trained or own:
+            return frozenset()
+        calls = [call for call in self.capture.calls if call.root in roots]
+        return frozenset(left_out if calls and not any(call.training for call in calls) else ())
 
     @cached_property
     def copies(self) -> tuple[int, ...]:
@@ -261,7 +271,7 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         meant = self.optimized_trainable
         cuts = (
-            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts, self.unmoved),
+            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts, self.passed_through),
             *constant_derivatives(self.capture, self.flow, meant),
         )
         untold = (cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))

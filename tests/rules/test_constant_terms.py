@@ -249,3 +249,19 @@ def test_probe_on_detached_features():
 
     report = inspected(program)
     assert [finding.rule for finding in report.findings if finding.severity != "info"] == ["AG404"]
+
+
+def test_actor_that_is_in_no_optimizer():
+    """Its advantage is detached as it should be: that no optimizer has the actor is all there is to tell."""
+
+    def program():
+        actor, critic = network(), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for _ in range(2):
+            value = critic(X).squeeze(1)
+            chosen = actor(X).log_softmax(1).gather(1, Y[:, None]).squeeze(1)
+            gain = 1 - value
+            trained(optimizer, gain.pow(2).mean() - (chosen * gain.detach()).mean())
+
+    report = inspected(program)
+    assert [finding.rule for finding in report.findings if finding.severity != "info"] == ["AG404"]

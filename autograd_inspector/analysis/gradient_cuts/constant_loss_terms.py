@@ -44,7 +44,7 @@ def constant_terms(
 
     ``harmful``: the cuts that starve. A term that one of these leads to has a gradient once that is repaired, and
     whatever else is detached in it (a target, a weight) may be meant. ``unmoved``: parameters that get gradients and
-    that nobody moves: a term that leads to these alone brings nothing to anybody.
+    that nobody means to learn: a term that leads to these alone brings nothing to anybody.
     """
     leaves = Leaves(capture, flow)
     runs = [r for r in capture.completed_runs if r.nested_in < 0]
