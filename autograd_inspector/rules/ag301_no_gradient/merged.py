@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameters.merged import Merged, merged_away
+from autograd_inspector.analysis.modules.merged import Merged, merged_away
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 
