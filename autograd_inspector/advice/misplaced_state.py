@@ -15,6 +15,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import OptimizerCreated, ParametersConverted, StateAssigned
 from autograd_inspector.model.remedy import LeaveThere, Remedies
+from autograd_inspector.model.torch_errors import TorchError, says
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")
@@ -32,7 +33,7 @@ def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> 
     """The entries that have to be where their parameter is: of its shape, and no design of their own explains them."""
     rows = rows_of(analysis, optimizer)
     elements = sum(math.prod(row.shape) for row in rows)
-    checked = device or optimizer.module.startswith(_OWN_STATE)
+    checked = device or optimizer.module.startswith(_OWN_STATE) or _raised_for_dtypes(analysis, optimizer)
     for row in rows:
         settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
         on_device = settings.get("fused") is True or settings.get("capturable") is True
@@ -46,6 +47,12 @@ def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> 
                 belongs = checked and (entry.shape in {row.shape, (elements,)})
             if belongs:
                 yield row, entry
+
+
+def _raised_for_dtypes(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
+    """Whether a step of it, whoever wrote the class, failed because two tensors are of different dtypes."""
+    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    return any(says(step.error, TorchError.OTHER_DTYPES) for step in steps)
 
 
 def misplaced(

@@ -43,6 +43,7 @@ from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, lea
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.torch_names import UPDATE_SCALE
+from autograd_inspector.model.values import GradientFault
 
 
 class Sited(Protocol):
@@ -164,6 +165,11 @@ class Analysis:
         """The leaves whose gradient comes through a node."""
         return set(self.leaves.of(child for child, _ in start.edges))
 
+    def spoiled_below(self, fault: GradientFault) -> set[int]:
+        """The leaves whose gradient comes through the edges of a node that were given something bad."""
+        edges = self.capture.nodes[fault.node].edges
+        return set(self.leaves.of(child for place, (child, _) in enumerate(edges) if place not in fault.spared))
+
     def nodes_of(self, run: Backward) -> list[Node]:
         """The nodes of one run, as a walk meets them: for what is asked of few runs."""
         nodes = self.capture.nodes
@@ -194,6 +200,21 @@ class Analysis:
     def unregistered(self) -> frozenset[int]:
         """Leaves that modules use and backward reaches, and that no module has registered."""
         return unregistered_of(self.capture, self.received_gradient)
+
+    @cached_property
+    def passed_through(self) -> frozenset[int]:
+        """What no optimizer has and what learns gets its gradient through: models in eval mode alone.
+
+        A teacher, a loss network, a model to prompt: nobody means them to learn.
+        """
+        left_out = self.unoptimized.parameters if self.unoptimized is not None else ()
+        roots = {self.capture.owners.get(tensor, -1) for tensor in left_out}
+        trained = self.capture.optimized & self.received_gradient
+        own = any(self.capture.owners.get(tensor, -1) in roots for tensor in self.capture.optimized)
+        if -1 in roots or not trained or own:
+            return frozenset()
+        calls = [call for call in self.capture.calls if call.root in roots]
+        return frozenset(left_out if calls and not any(call.training for call in calls) else ())
 
     @cached_property
     def copies(self) -> tuple[int, ...]:
@@ -251,7 +272,7 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         meant = self.optimized_trainable
         cuts = (
-            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
+            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts, self.passed_through),
             *constant_derivatives(self.capture, self.flow, meant),
         )
         untold = [cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops)]

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar, overload
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead, GradWrite, Step
-from autograd_inspector.model.program_events import OptimizerModeMet, StateLoaded, ZeroGradCalled
+from autograd_inspector.model.program_events import ModuleCleared, OptimizerModeMet, StateLoaded, ZeroGradCalled
 
 T = TypeVar("T")
 
@@ -191,6 +191,15 @@ class Timeline:
     def _clearings(self) -> dict[int, Moments[ZeroGradCalled]]:
         calls = [call for call in self._capture.events_of(ZeroGradCalled) if call.optimizer >= 0]
         return _parted(calls, lambda call: (call.optimizer,), lambda call: call.at)
+
+    def modules_cleared(self, tensor: int) -> Moments[ModuleCleared]:
+        """The calls of ``zero_grad()`` of modules that have a parameter."""
+        return self._modules_cleared.get(tensor) or _never()
+
+    @cached_property
+    def _modules_cleared(self) -> dict[int, Moments[ModuleCleared]]:
+        calls = self._capture.events_of(ModuleCleared)
+        return _parted(calls, lambda call: dict.fromkeys(call.tensors), lambda call: call.at)
 
     def loads_of(self, optimizer: int) -> Moments[StateLoaded]:
         """When state was loaded into an optimizer."""

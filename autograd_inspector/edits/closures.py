@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.program import Program, end_of, first_place, start_of
 from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
-from autograd_inspector.model.rewrites import SwapReturned
+from autograd_inspector.model.rewrites import ReturnIt, SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -127,3 +127,17 @@ def _end_of_argument(argument: ast.arg) -> tuple[int, int]:
 
 def _read(function: ast.Lambda | Function) -> set[str]:
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def returned(program: Program, remedy: ReturnIt) -> list[Edit]:
+    """``return grad.clamp(0, 1)`` for ``grad = grad.clamp(0, 1)`` at the end of a function."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Assign(value=value) | ast.Expr(value=value):
+            pass
+        case _:
+            return []
+    function = program.source.parents.get(statement)
+    if not isinstance(function, ast.FunctionDef) or function.body[-1] is not statement:
+        return []
+    return [program.edit(first_place(statement), end_of(statement), f"return {program.written(value)}")]

@@ -11,6 +11,7 @@ from autograd_inspector.edits.closures import (
     backward_from,
     bound_now,
     chained,
+    returned,
     returned_also,
     returned_swapped,
 )
@@ -106,6 +107,7 @@ from autograd_inspector.model.rewrites import (
     NotCopied,
     Reenter,
     ReturnGradient,
+    ReturnIt,
     Share,
     SwapParts,
     SwapReturned,
@@ -150,6 +152,7 @@ _WRITERS: Mapping[type, Writer] = {
     ChainRule: chained,
     ReturnAlso: returned_also,
     AddUp: added_up,
+    ReturnIt: returned,
     AddInPlace: added_in_place,
     NotCopied: not_copied,
     ReturnGradient: gradient_returned,

@@ -25,6 +25,7 @@ from autograd_inspector.model.rewrites import (
     NotCopied,
     Reenter,
     ReturnGradient,
+    ReturnIt,
     Share,
     SwapParts,
     SwapReturned,
@@ -358,6 +359,7 @@ Remedies = tuple[
     | AddInPlace
     | NotCopied
     | ReturnGradient
+    | ReturnIt
     | Unfreeze
     | DeepCopy
     | DetachAssigned

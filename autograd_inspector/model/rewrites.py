@@ -146,6 +146,12 @@ class ReturnGradient(Remedy, frozen=True):
     inputs: tuple[int, ...]
 
 
+class ReturnIt(Remedy, frozen=True):
+    """Let the function around a place return what the statement there, its last one, computes."""
+
+    at: Location
+
+
 class NotCopied(Remedy, frozen=True):
     """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
 

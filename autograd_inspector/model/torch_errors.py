@@ -74,7 +74,8 @@ class TorchError(Enum):
     FUNCTION_NOT_SCALAR = r"expected f\(\*args\) to return a scalar tensor"
     OTHER_DTYPES = (
         r"same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|"
-        r"type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match"
+        r"type \(.*\) should be the same|found dtype .* but expected|expected dtype .* but got|"
+        r"source and destination dtypes match"
     )
     OTHER_DEVICES = r"expected all tensors to be on the same device|is not on the expected device"
     SPARSE_GRADIENT = (

@@ -52,17 +52,23 @@ class ValueFault(Struct, frozen=True, omit_defaults=True):
     weights: tuple[Range, ...] = ()
 
 
+MOST_FAULTS = 256
+"""Of a capture so many are kept."""
+
+
 class GradientFault(Struct, frozen=True, omit_defaults=True, gc=False):
     """A node that was given a sound gradient and passed on a bad one: not finite, or nothing but zeros.
 
     "hooked": it was given zeros where other nodes had passed on something else. ``ranges``: the values of its op's
-    tensors, as far as they could be read, where it passed on zeros.
+    tensors, as far as they could be read, where it passed on zeros. ``spared``: the places of the node's edges that got
+    something else there.
     """
 
     backward: int
     node: int
     kind: Literal["nonfinite", "zero", "hooked"]
     ranges: tuple[Range, ...] = ()
+    spared: tuple[int, ...] = ()
 
 
 class LeafValues(Struct, frozen=True, omit_defaults=True, gc=False):

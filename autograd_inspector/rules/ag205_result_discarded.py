@@ -11,6 +11,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import OutOfPlace, Remedies, WriteInto
+from autograd_inspector.model.rewrites import ReturnIt
 from autograd_inspector.model.wording import agree, summarize_names
 
 _UPDATES = (
@@ -32,7 +33,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         The parameter keeps its value, so weights are not clipped, a target network never follows, a decay has no effect.
-        `p = (1 - tau) * p + tau * q` in a loop gives the name `p` to another tensor, and is lost in the next round.
+        `p = (1 - tau) * p + tau * q` in a loop gives the name `p` to another tensor, and is lost in the next round. A
+        hook that gives the name `grad` to a new tensor has to return it.
 
     Example
         ::
@@ -53,6 +55,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for event in analysis.capture.events_of(ResultDiscarded):
         if event.written:
             yield _lost(analysis, event)
+        elif event.in_hook:
+            yield _unreturned(analysis, event)
         elif is_a(event.name, _UPDATES):
             by_line.setdefault(line_of(analysis, event.site), []).append(event)
     for events in by_line.values():
@@ -95,6 +99,25 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         tuple(names),
         ops=(event.at,),
         cures=tuple((OutOfPlace(place, only, 0),) for place in analysis.user_frames(event.site, "")[:1]),
+    )
+
+
+def _unreturned(analysis: Analysis, event: ResultDiscarded) -> Problem:
+    """A hook that computes a gradient for nobody."""
+    names = names_of(analysis, event.tensors)
+    hooks = [hook for hook in analysis.capture.tensor_hooks if hook.tensor in event.tensors]
+    of = f" of {summarize_names(names)}" if names else ""
+    return Problem(
+        "warning",
+        f"`{event.name}` returns a new tensor in a hook, which drops it and returns nothing: the gradients{of} stay as they "
+        "are",
+        "Return the new gradient from the hook: `return new_grad`.",
+        analysis.places(
+            (event, "new gradient computed and discarded here"), *((hook, "hook registered here") for hook in hooks[:1])
+        ),
+        tuple(names),
+        ops=(event.at,),
+        cures=tuple((ReturnIt(place),) for place in analysis.user_frames(event.site, "")[:1]),
     )
 
 

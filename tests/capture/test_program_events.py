@@ -15,6 +15,7 @@ from autograd_inspector.model.program_events import (
     ModelLoaded,
     ModeSwitched,
     ModuleAttached,
+    ModuleCleared,
     ModuleExchanged,
     ModuleHookRegistered,
     NamesUnmatched,
@@ -156,6 +157,13 @@ def test_optimizers_made_cleared_and_refused():
     assert (cleared.optimizer, cleared.api) == (created.optimizer, "SGD.zero_grad()")
     (refused,) = capture.events_of(ParametersRefused)
     assert (refused.type, refused.tensors) == ("Adam", created.tensors[:1])
+
+
+def test_zero_grad_of_a_module():
+    """Of which module, with which parameters, also where none of them has a gradient."""
+    net = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+    (cleared,) = observe(net.zero_grad).events_of(ModuleCleared)
+    assert (cleared.api, len(cleared.tensors)) == ("Sequential.zero_grad()", 2)
 
 
 def test_a_load_that_casts_state():

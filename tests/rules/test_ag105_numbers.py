@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -213,3 +214,28 @@ def test_a_value_printed_in_a_checkpointed_block():
 
     report = inspected(program)
     assert [finding.rule for finding in alarms(report)] == ["AG106"], summary(report)
+
+
+def tempered(start, *, number):
+    """A score and its temperature, each learning from a term of its own."""
+
+    def program():
+        net, log_alpha = nn.Linear(4, 2), torch.full((1,), start, requires_grad=True)
+        optimizer = torch.optim.SGD([*net.parameters(), log_alpha], lr=0.1)
+        for _ in range(2):
+            score = net(torch.randn(8, 4)).logsumexp(1)
+            alpha = log_alpha.exp()
+            if number:
+                alpha = alpha.item()  # Left.
+            optimizer.zero_grad()
+            ((alpha * score).mean() + (-alpha * (score.detach() - 2).mean())).sum().backward()
+            optimizer.step()
+
+    return program
+
+
+@pytest.mark.parametrize("start", [0.0, -1.6])
+def test_number_that_comes_back_with_its_sign_turned(start):
+    """A temperature of 1 is as good as any other: the line that took it out is told, and no detach() beside it."""
+    diagnosed(tempered(start, number=True), "AG105", "# Left.", "log_alpha", severity="warning", where=tempered)
+    silent(tempered(start, number=False))

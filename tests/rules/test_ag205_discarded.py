@@ -237,3 +237,54 @@ def test_dictionaries_that_are_read_again():
         server.load_state_dict({key: torch.stack([state[key] for state in states]).mean(0) for key in states[0]})
 
     calm(shadowed, lambda: federated(averaged), lambda: federated(put_into_a_dictionary, rounds=1))
+
+
+def clipped_by(hook):
+    def program():
+        net, optimizer = made()
+        for p in net.parameters():
+            p.register_hook(hook)
+        for _ in range(2):
+            step(net, optimizer)
+
+    return program
+
+
+def bound(grad):
+    grad = grad.clamp(-0.01, 0.01)  # Dropped in a hook.
+
+
+def dropped(grad):
+    grad.clamp(-0.01, 0.01)  # Dropped in a hook.
+
+
+@pytest.mark.parametrize("hook", [bound, dropped])
+def test_hook_returns_nothing_of_what_it_computes(hook):
+    """The gradient stays as it is, and an edit returns the new one."""
+    finding = diagnosed(clipped_by(hook), "AG205", "Dropped in a hook.", "`clamp`", severity="warning", where=hook)
+    (edit,) = finding.edits
+    assert edit.text.strip() == "return grad.clamp(-0.01, 0.01)"
+
+
+def test_hooks_that_look_and_hooks_that_return():
+    """What is kept, printed, returned on some way, or read further below was not dropped."""
+    seen, total = [], torch.zeros(())
+
+    def keeps(grad):
+        seen.append(grad.abs())
+
+    def looks(grad):
+        share = grad == 0
+        scaled = grad / 2
+        if share.all():
+            print(scaled)
+
+    def returns(grad):
+        grad = grad.clamp(-0.01, 0.01)
+        return grad if grad.dim() else None
+
+    def adds_up(grad):
+        total.add_(grad.norm())
+
+    for hook in (keeps, looks, returns, adds_up, lambda grad: grad.clamp(-0.01, 0.01)):
+        calm(clipped_by(hook))

@@ -206,3 +206,56 @@ def test_rounds_that_are_skipped(*, to_none, rounds):
         report = inspected(program)
         assert not alarms(report), summary(report)
     diagnosed(afterwards, "AG305", "In each micro-batch", severity="warning")
+
+
+def accumulated(*, every, rest=False, start="zero_grad", epochs=3, batches=5):
+    """Steps for several batches at a time."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(epochs):
+            if start:
+                optimizer.zero_grad()  # At the start.
+            for i in range(batches):
+                net(torch.randn(8, 4)).pow(2).mean().backward()
+                if (i + 1) % every == 0 or (rest and i + 1 == batches):
+                    optimizer.step()
+                    optimizer.zero_grad()
+
+    return program
+
+
+def broken_off():
+    """A round whose loss is not finite is dropped with what it had accumulated."""
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for i in range(9):
+        if i in {2, 5}:
+            optimizer.zero_grad()
+            continue
+        net(torch.randn(8, 4)).pow(2).mean().backward()
+        if i % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def test_last_micro_batches_of_an_epoch():
+    """They are cleared at the start of the next one, again and again: many live with it, and it is a hint."""
+    for epochs in (2, 3):
+        (found,) = inspected(accumulated(every=2, epochs=epochs)).findings
+        assert (found.rule, found.severity) == ("AG305", "info")
+        assert found.locations[0].lineno == line_of(accumulated, "# At the start.")
+        assert "one backward() call is left over" in found.message
+
+
+def test_no_micro_batches_are_left_over():
+    """A rest that is stepped with, or kept, is in order; so is a round that breaks off."""
+    for healthy in (
+        accumulated(every=2, rest=True),
+        accumulated(every=2, start=""),
+        accumulated(every=1),
+        accumulated(every=2, batches=6),
+        broken_off,
+    ):
+        assert not inspected(healthy).findings

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -114,6 +116,28 @@ def test_zero_grad_of_the_other_optimizer():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program("right"))
+
+
+def test_zero_grad_of_another_module():
+    """The averaged copy has no gradients to clear, and that call is named; the model's own call clears."""
+
+    def program(*, own):
+        model, optimizer = pair()
+        average = copy.deepcopy(model).requires_grad_(False)
+        for _ in range(3):
+            average.zero_grad()
+            if own:
+                model.zero_grad()
+            F.mse_loss(model(X), Y).backward()
+            optimizer.step()
+
+    finding = diagnosed(
+        lambda: program(own=False), "AG305", ").backward()", "weight", severity="warning", where=program
+    )
+    assert [place.source.strip() for place in finding.locations if "other parameters" in place.role] == [
+        "average.zero_grad()"
+    ]
+    calm(lambda: program(own=True))
 
 
 def test_loss_that_runs_through_another_optimizers_network():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -60,7 +61,7 @@ def test_hook_that_edits_in_place():
 
 
 def test_clamp_that_forgot_to_return():
-    """`grad.clamp(...)` without return does nothing, so nothing is rewritten; torch ignores it."""
+    """`grad.clamp(...)` without return does nothing: nothing is rewritten, and AG205 tells it."""
 
     def forgetful(grad):
         grad.clamp(-1, 1)
@@ -68,7 +69,34 @@ def test_clamp_that_forgot_to_return():
     def clamped(grad):
         return grad.clamp(-1, 1)
 
-    calm(lambda: hooked(forgetful), lambda: hooked(clamped))
+    diagnosed(lambda: hooked(forgetful), "AG205", "grad.clamp(-1, 1)", severity="warning", where=forgetful)
+    calm(lambda: hooked(clamped))
+
+
+def low_rank(hook="", factor=""):
+    """Two factors, one of which begins at zero, and a hook on one of them; two steps and one more."""
+
+    def program():
+        down, up = nn.Linear(4, 2, bias=False), nn.Linear(2, 1, bias=False)
+        nn.init.zeros_(up.weight)
+        if hook:
+            {"down": down, "up": up}[factor].weight.register_hook(HOOKS[hook])  # Hooked.
+        optimizer = torch.optim.SGD([*down.parameters(), *up.parameters()], lr=0.1)
+        for _ in range(3):
+            trained(optimizer, F.mse_loss(up(down(X)), Y))
+
+    return program
+
+
+HOOKS = {"zeros": torch.zeros_like, "half": lambda grad: grad / 2}
+
+
+@pytest.mark.parametrize("factor", ["down", "up"])
+def test_hook_on_a_factor_beside_one_that_begins_at_zero(factor):
+    """The zero that the first step makes up for explains no later one, and lasts where a hook keeps it: told once."""
+    sick = low_rank("zeros", factor)
+    diagnosed(sick, "AG306", "# Hooked.", f"{factor}.weight", severity="warning", where=low_rank, values=True)
+    calm(low_rank(), low_rank("half", factor))
 
 
 def test_gradients_that_share_memory():

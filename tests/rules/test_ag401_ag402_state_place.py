@@ -239,3 +239,38 @@ def test_momentum_that_may_stay_wide():
     )
     assert "s.update({k: s[k].to(torch.float32) for k in ['momentum_buffer']})" in finding.fix
     program(restored=True)
+
+
+class OwnMomentum(torch.optim.Optimizer):
+    """A hand-written optimizer that interpolates."""
+
+    def __init__(self, params):
+        super().__init__(params, {})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state["average"] = torch.zeros_like(p)
+                state["average"].lerp_(p.grad, 0.1)
+                p.sub_(state["average"], alpha=0.1)
+
+
+def test_own_optimizer_that_raises_for_a_dtype():
+    """What state a hand-written class keeps is its own matter, until its step raises for the dtype of that state."""
+
+    def program(*, wide):
+        net = nn.Linear(2, 1)
+        optimizer = OwnMomentum(net.parameters())
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(torch.ones(3, 2)).pow(2).mean().backward()
+            optimizer.step()
+            if wide:
+                for state in optimizer.state.values():
+                    state["average"] = state["average"].double()
+
+    diagnosed(lambda: program(wide=True), "AG402", ".double()", "average", "float64", severity="error", where=program)
+    calm(lambda: program(wide=False))

@@ -35,6 +35,25 @@ def test_an_optimizer_for_each_step(kind):
     assert "before the loop" in finding.fix
 
 
+def test_an_optimizer_for_each_step_of_an_image():
+    """The pixels that are clamped between the steps go on from where they were; those that are loaded begin again."""
+
+    def program(*, loaded):
+        image, start = torch.rand(4, requires_grad=True), torch.rand(4)
+        for _ in range(4):
+            optimizer = torch.optim.Adam([image], lr=0.1)  # Made.
+            optimizer.zero_grad()
+            (image - X[0]).pow(2).mean().backward()
+            optimizer.step()
+            with torch.no_grad():
+                image.clamp_(0, 1)
+                if loaded:
+                    image.copy_(start)
+
+    diagnosed(lambda: program(loaded=False), "AG409", "Made.", "image", severity="warning", where=program)
+    calm(lambda: program(loaded=True))
+
+
 def cleared(net, optimizer):
     trained(net, optimizer)
     optimizer.state.clear()  # Removed.

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, inspected, silent, trained
 
 X, Y = torch.randn(8, 4), torch.arange(8) % 2
 ALL = ("0.weight", "0.bias", "2.weight", "2.bias", "constant")
@@ -212,3 +212,56 @@ def averaged_over_the_sure(net):
 def test_comparisons_inside_a_term(loss_of):
     """A mask, a count or a label that weighs what carries gradient is meant to be a constant."""
     silent(training(loss_of))
+
+
+def distilled(*, student, teacher=False):
+    """A student that learns from labels, and by a soft loss of which the sides may be cut off."""
+
+    def program():
+        wise, net = network().eval(), network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            answers, soft = net(X), wise(X)
+            one = answers.detach() if student else answers
+            other = soft.detach() if teacher else soft
+            loss = F.kl_div(F.log_softmax(one, 1), F.softmax(other, 1), reduction="batchmean")
+            trained(optimizer, F.cross_entropy(answers, Y) + loss)
+
+    return program
+
+
+def test_term_that_teaches_only_what_nobody_moves():
+    """The student is cut off from the soft loss, and the teacher, which no optimizer has, gets its gradient."""
+    sick = distilled(student=True)
+    diagnosed(sick, "AG101", "one = answers.detach()", "constant", severity="warning", where=distilled)
+    silent(distilled(student=False, teacher=True))
+
+
+def test_probe_on_detached_features():
+    """The term was written for the probe: that no optimizer has it is told, and not that its features are detached."""
+
+    def program():
+        net, probe = network(), nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            answers = net(X)
+            trained(optimizer, F.cross_entropy(answers, Y) + F.cross_entropy(probe(answers.detach()), Y))
+
+    report = inspected(program)
+    assert [finding.rule for finding in report.findings if finding.severity != "info"] == ["AG404"]
+
+
+def test_actor_that_is_in_no_optimizer():
+    """Its advantage is detached as it should be: that no optimizer has the actor is all there is to tell."""
+
+    def program():
+        actor, critic = network(), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for _ in range(2):
+            value = critic(X).squeeze(1)
+            chosen = actor(X).log_softmax(1).gather(1, Y[:, None]).squeeze(1)
+            gain = 1 - value
+            trained(optimizer, gain.pow(2).mean() - (chosen * gain.detach()).mean())
+
+    report = inspected(program)
+    assert [finding.rule for finding in report.findings if finding.severity != "info"] == ["AG404"]

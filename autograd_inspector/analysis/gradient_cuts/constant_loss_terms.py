@@ -18,6 +18,7 @@ from autograd_inspector.analysis.gradient_cuts.kept_over_runs import is_kept_ove
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
+from autograd_inspector.analysis.gradient_cuts.taught_instead import faces_results
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -33,23 +34,28 @@ Term = tuple[Op, int]
 
 
 def constant_terms(
-    capture: Capture, flow: DataFlow, meant: frozenset[int], harmful: Collection[GradientCut]
+    capture: Capture,
+    flow: DataFlow,
+    meant: frozenset[int],
+    harmful: Collection[GradientCut],
+    unmoved: frozenset[int] = frozenset(),
 ) -> tuple[GradientCut, ...]:
     """The cuts behind terms of a loss that lead to what is meant to learn and bring it nothing, one a line.
 
     ``harmful``: the cuts that starve. A term that one of these leads to has a gradient once that is repaired, and
-    whatever else is detached in it (a target, a weight) may be meant.
+    whatever else is detached in it (a target, a weight) may be meant. ``unmoved``: parameters that get gradients and
+    that nobody means to learn: a term that leads to these alone brings nothing to anybody.
     """
     leaves = Leaves(capture, flow)
     runs = [r for r in capture.completed_runs if r.nested_in < 0]
     terms: list[list[Term]] = []
     since = [0, *(run.end for run in runs)]
     for run, start in zip(runs, since, strict=False):
-        terms.append(list(_terms(capture, leaves, run, start, meant)))
+        terms.append(list(_terms(capture, leaves, run, start, meant, unmoved)))
     # What was computed once, and is added in every step, is a constant by intention.
     explained = reached_from(
         capture,
-        (tensor for cut in harmful for tensor in cut.through),
+        (*(tensor for cut in harmful for tensor in cut.through), *_given_numbers(capture, flow, harmful)),
         min((op.index for cut in harmful for op in cut.ops), default=len(capture.ops)),
     )
     terms = [[(op, tensor) for op, tensor in run_terms if tensor not in explained] for run_terms in terms]
@@ -60,7 +66,7 @@ def constant_terms(
         numbers = [op for op, tensor in run_terms if tensor < 0]
         exports = [op for op in capture.ops[start : run.start] if op.has(Trait.EXPORT)] if numbers else []
         for cut in (
-            *_as_tensors(capture, flow, leaves, run, start, tensors, meant),
+            *_as_tensors(capture, flow, leaves, run, start, tensors, meant, unmoved),
             *numbers_in(capture, flow, exports, numbers, run, meant),
         ):
             cuts_by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
@@ -72,6 +78,14 @@ def constant_terms(
         if not _is_behind(flow, cut, nearest, since):
             nearest.append(cut)
     return tuple(sorted(nearest, key=lambda cut: cut.ops[0].name != "grad" or _of_parameters(capture, cut.ops[0])))
+
+
+def _given_numbers(capture: Capture, flow: DataFlow, cuts: Collection[GradientCut]) -> Iterator[int]:
+    """The results of ops that were given a number which one of the cuts took out of torch."""
+    left = {op.index for cut in cuts for op in cut.ops if op.has(Trait.EXPORT)}
+    for index, exports in flow.exports.items() if left else ():
+        if not left.isdisjoint(exports):
+            yield from capture.ops[index].outputs
 
 
 def _of_parameters(capture: Capture, op: Op) -> bool:
@@ -109,6 +123,7 @@ def _as_tensors(
     since: int,
     terms: list[Term],
     meant: frozenset[int],
+    unmoved: frozenset[int],
 ) -> Iterator[GradientCut]:
     # A penalty on samples of a generator is the critic's alone: of what is stepped by others nobody expects it.
     stepped = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
@@ -129,7 +144,9 @@ def _as_tensors(
     places = _places(flow, terms) if grouped_cuts else {}
     for cut in otherwise or grouped_cuts:
         first = min(places[op.index] for op in cut.ops if op.index in places)
-        yield replace(cut, added=terms[first][0].index)
+        added, term = terms[first]
+        if term < 0 or unmoved.isdisjoint(leaves.of(term, added.index)) or faces_results(capture, cut):
+            yield replace(cut, added=added.index)
 
 
 def _leaves(op: Op) -> bool:
@@ -153,7 +170,9 @@ def _places(flow: DataFlow, terms: list[Term]) -> dict[int, int]:
     return places
 
 
-def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: frozenset[int]) -> Iterator[Term]:
+def _terms(
+    capture: Capture, leaves: Leaves, run: Backward, since: int, meant: frozenset[int], unmoved: frozenset[int]
+) -> Iterator[Term]:
     """Walk down the sums of one-element tensors that end in the loss."""
     flow = leaves.flow
 
@@ -163,7 +182,7 @@ def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: f
             return True
         leaves_above = leaves.of(tensor, at)
         return leaves_above != () and all(
-            t not in meant and capture.tensors[t].kind != "parameter" for t in leaves_above
+            t not in meant and (t in unmoved or capture.tensors[t].kind != "parameter") for t in leaves_above
         )
 
     todo = [(root, run.start) for root in run.roots]

@@ -9,22 +9,31 @@ from autograd_inspector.analysis.gradients.memory import gradients_of, writes_in
 from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.program_events import ZeroGradCalled
+from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalled
 
 
-def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) -> list[ZeroGradCalled]:
-    """The calls of zero_grad() of optimizers that hold some of the parameters, from ``start`` to ``end``."""
-    timeline = analysis.timeline
-    return together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)
+def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) -> list[ZeroGradCalled | ModuleCleared]:
+    """The calls of zero_grad() of optimizers that hold some of the parameters, or of modules that have some."""
+    timeline, tensors = analysis.timeline, list(tensors)
+    of_optimizers = together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)
+    of_modules = together(map(timeline.modules_cleared, tensors), start, end)
+    return sorted([*of_optimizers, *of_modules], key=lambda call: call.at)
 
 
-def clearings_of_others(analysis: Analysis, tensors: Iterable[int], before: int) -> list[ZeroGradCalled]:
-    """The last calls before a moment, one a line, of the zero_grad() of optimizers that hold none of the parameters."""
-    timeline = analysis.timeline
+def clearings_of_others(
+    analysis: Analysis, tensors: Iterable[int], before: int
+) -> list[ZeroGradCalled | ModuleCleared]:
+    """The last calls before a moment, one a line, of the zero_grad() of optimizers and modules with other parameters."""
+    timeline, tensors = analysis.timeline, set(tensors)
     holders = set(timeline.holders(tensors))
     others = [number for number in range(len(analysis.capture.placement.optimizers)) if number not in holders]
     last = (next(timeline.clearings_of(number).before(before + 1), None) for number in others)
-    return list({call.site: call for call in last if call is not None}.values())
+    modules = (
+        call
+        for call in analysis.capture.events_of(ModuleCleared)
+        if call.at <= before and tensors.isdisjoint(call.tensors)
+    )
+    return list({call.site: call for call in (*last, *modules) if call is not None}.values())
 
 
 def renewed(analysis: Analysis, tensors: list[int], since: int, run: Backward) -> bool:

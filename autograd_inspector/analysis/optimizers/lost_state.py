@@ -8,9 +8,11 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.op import Trait
+from autograd_inspector.model.op import Op, Trait
 
+_KEEPS = OpKind.CLAMPS | OpKind.MULTIPLIES | OpKind.DIVIDES
 _FEWEST = 2
 """Of one step it is not known whether the next one finds its state."""
 
@@ -63,10 +65,15 @@ def _renewed(analysis: Analysis, tensor: int, steps: list[Step], *, begun: bool)
         return False
     storage = capture.tensors[tensor].storage
     return not any(
-        not op.has(Trait.STEP)
+        not op.has(Trait.STEP) and not _goes_on(analysis, op, storage)
         for before, after in pairwise(steps)
         for op, _ in analysis.writes_to(storage, tensor, before.at + 1, after.at)
     )
+
+
+def _goes_on(analysis: Analysis, op: Op, storage: int) -> bool:
+    """Whether what an op writes is made of the values that were there, and of nothing else: pixels are clamped to [0, 1]."""
+    return is_a(op.name, _KEEPS) and all(analysis.capture.tensors[tensor].storage == storage for tensor in op.inputs)
 
 
 def _made_with_state(analysis: Analysis, tensor: int, optimizer: int) -> bool:

@@ -46,7 +46,7 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     by_site: dict[int, list[int]] = {}
     for result, (index, _) in results.items():
         by_site.setdefault(recording.ops[index][OP_SITE], []).append(result)
-    gone = {result for result in unread if _is_gone(recording, result)}
+    gone = {result for result in unread if is_gone(recording, result)}
     takers = _Takers()
     for site, members in by_site.items():
         last = results[members[-1]][0]
@@ -114,7 +114,7 @@ def _computes(op: RawOp) -> bool:
     return len(op[OP_OUTPUTS]) == 1 and not (op[OP_WRITES] or op[OP_ERROR] or op[OP_TRAITS] & _ASIDE)
 
 
-def _is_gone(recording: Recording, result: int) -> bool:
+def is_gone(recording: Recording, result: int) -> bool:
     """Whether a tensor is no longer there, and nothing but torch's own calls that return tensors was given it."""
     entry = recording.registry.entries.get(result)
     return entry is not None and entry() is None and result not in recording.registry.looked_at

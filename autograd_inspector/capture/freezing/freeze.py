@@ -15,6 +15,7 @@ from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks
 from autograd_inspector.capture.freezing.state_statements import state_statements
+from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
@@ -57,6 +58,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *state_statements(recording),
         *discarded_results(recording),
         *lost_writes(recording),
+        *unreturned_results(recording),
         *idle_statements(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}

@@ -37,6 +37,28 @@ def value_returns(code: CodeType) -> Iterator[int]:
         constant = instruction.opname == "LOAD_CONST"
 
 
+def dropped_at(code: CodeType, lasti: int) -> bool:
+    """Whether what the instruction there returns is dropped, or given to a variable that nothing below reads.
+
+    In a loop what stands above comes again.
+    """
+    after = [each for each in instructions(code) if each.offset > lasti and each.opname != "CACHE"]
+    if not after or after[0].opname == "POP_TOP":
+        return bool(after)
+    name = after[0].argval
+    below = after[1:]
+    return after[0].opname == "STORE_FAST" and not any(
+        each.opname.startswith("JUMP_BACKWARD") or (each.opname != "STORE_FAST" and _names(each, name))
+        for each in below
+    )
+
+
+def _names(instruction: dis.Instruction, name: str) -> bool:
+    """Whether it says the name of a variable, by itself or beside another one."""
+    value = instruction.argval
+    return value == name or (isinstance(value, tuple) and name in value)
+
+
 def called_with(code: CodeType, lasti: int) -> tuple[int, tuple[str, ...]] | None:
     """(positional arguments, names of the others) of the call that runs at ``lasti``; None where it unpacks some.
 

@@ -7,12 +7,13 @@ import re
 import weakref
 from collections import deque
 from collections.abc import Iterable
+from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_common, is_literal
+from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_common, is_literal, variables_at
 from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
     OP_FIRST,
@@ -43,7 +44,7 @@ class Exports:
     def __init__(self) -> None:
         self.numbers: dict[float, tuple[int, int]] = {}
         """Number -> (tensor, index of the op that took it out)."""
-        self._common: dict[int, tuple[float, int, int]] = {}
+        self.common: dict[int, tuple[float, int, int]] = {}
         """Python's id of a number that others equal by chance -> (that very object, tensor, index of the op)."""
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
         self.origin = NumberOrigin()
@@ -108,11 +109,11 @@ class Exports:
         )
 
     def _remember(self, number: float, tensor: int, index: int) -> None:
-        if len(self.numbers) + len(self._common) > _KEPT:
+        if len(self.numbers) + len(self.common) > _KEPT:
             self.numbers.clear()
-            self._common.clear()
+            self.common.clear()
         if is_common(number):
-            self._common[id(number)] = (number, tensor, index)
+            self.common[id(number)] = (number, tensor, index)
         elif not math.isnan(number):
             self.numbers[number] = (tensor, index)
 
@@ -120,7 +121,7 @@ class Exports:
         """Note of the op at ``index`` which of its plain numbers had been taken out of torch, or computed from such."""
         for value in values:
             if isinstance(value, float) and not is_literal(value, frame):
-                common = self._common.get(id(value))
+                common = self.common.get(id(value)) or self._negated(value, frame)
                 export = common[1:] if common is not None else self.numbers.get(value) or self.numbers.get(-value)
                 if export is not None:
                     recording.scalar_reentries.append((index, export[1]))
@@ -129,6 +130,13 @@ class Exports:
                     recording.scalar_reentries += [
                         (index, taken[2]) for taken in self.origin.behind(value, frame, runs)
                     ]
+
+    def _negated(self, number: float, frame: FrameType | None) -> tuple[float, int, int] | None:
+        """The common number that a variable of the calling function holds, and whose opposite this one is."""
+        if not any(number == -kept for kept, _, _ in islice(self.common.values(), _SEARCHED)):
+            return None
+        held = (self.common.get(id(value)) for value in variables_at(frame))
+        return next((common for common in held if common is not None and common[0] == -number), None)
 
     def came_back(self, recording: Records, index: int, values: Any) -> None:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
@@ -170,7 +178,7 @@ class Exports:
     def fold(self, tensors: set[int], ops: set[int], cut: int) -> None:
         """Forget the numbers that older ops took out, but for those that were used since, and the arrays that died."""
         self.numbers = {n: (t, op) for n, (t, op) in self.numbers.items() if t in tensors and (op >= cut or op in ops)}
-        self._common = {key: entry for key, entry in self._common.items() if entry[1] in tensors}
+        self.common = {key: entry for key, entry in self.common.items() if entry[1] in tensors}
         self._arrays = {key: entry for key, entry in self._arrays.items() if entry[0]() is not None}
         self._pickled = {kind: tensor for kind, tensor in self._pickled.items() if tensor in tensors}
         recent = [entry for entry in self._recent if entry[1] in tensors]
@@ -193,7 +201,7 @@ class Exports:
         for number in _numbers(values):
             if is_literal(number, None):
                 continue
-            common = self._common.get(id(number))
+            common = self.common.get(id(number))
             if common is not None:
                 sources.append(common[1])
             elif number in self.numbers:

@@ -34,6 +34,12 @@ def is_literal(number: float, frame: FrameType | None) -> bool:
     return frame is not None and any(number is constant for constant in _constants(frame.f_code))
 
 
+def variables_at(frame: FrameType | None) -> Iterator[object]:
+    """What the variables hold of the function that hands something to torch."""
+    frame = _caller(frame)
+    return (value for _, value in locals_of(frame)) if frame is not None else iter(())
+
+
 class NumberOrigin:
     """The numbers that left torch since the last backward, and what has been computed from them."""
 

@@ -50,6 +50,8 @@ class Records:
     tensor_hooks: list[TensorHook] = field(default_factory=list)
     hooked: set[int] = field(default_factory=set)
     """The tensors that those are on."""
+    hook_codes: dict[CodeType, str] = field(default_factory=dict)
+    """The program's own functions that are hooks on tensors -> their names."""
     requires_grad_changes: list[RequiresGradChanged] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)

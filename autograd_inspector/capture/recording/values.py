@@ -24,7 +24,7 @@ from autograd_inspector.capture.tensors.reading import (
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.graphs import Nodes
 from autograd_inspector.model.op import Write
-from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
+from autograd_inspector.model.values import MOST_FAULTS, SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 
 class Hooks(Protocol):
@@ -192,12 +192,20 @@ class Values:
     def hooked(self, run: int, node: int, received: Any, arrived: set[Edge]) -> None:
         """A node was given nothing but zeros although others had passed on something: a hook came in between."""
         zero = [slot for slot, g in enumerate(received) if isinstance(g, Tensor) and not any_nonzero(g)]
-        if len(self.gradient_faults) < _KEPT and any((node, slot) in arrived for slot in zero):
+        if len(self.gradient_faults) < MOST_FAULTS and any((node, slot) in arrived for slot in zero):
             self.gradient_faults.append(GradientFault(run, node, "hooked"))
 
-    def passed(self, run: int, node: int, received: Any, passed_on: Any, look: Callable[[], tuple[Range, ...]]) -> None:
+    def passed(
+        self,
+        run: int,
+        node: int,
+        received: Any,
+        passed_on: Any,
+        edges: tuple[Edge | None, ...],
+        look: Callable[[], tuple[Range, ...]],
+    ) -> None:
         """A node turned one gradient into others."""
-        if len(self.gradient_faults) >= _KEPT:
+        if len(self.gradient_faults) >= MOST_FAULTS:
             return
         came = [g for g in received if isinstance(g, Tensor)]
         went = [g for g in passed_on if isinstance(g, Tensor)]
@@ -206,7 +214,9 @@ class Values:
         if all(map(sound, came)) and not all(map(sound, went)):
             self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
         elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
-            self.gradient_faults.append(GradientFault(run, node, "zero", look()))
+            told = [g for edge, g in zip(edges, passed_on, strict=False) if edge is not None]
+            spared = tuple(place for place, g in enumerate(told) if isinstance(g, Tensor) and any_nonzero(g))
+            self.gradient_faults.append(GradientFault(run, node, "zero", look(), spared))
 
     def _within(
         self, look_within: Callable[[Any], None], look: Callable[[Any, Any], None], passed_on: Any, received: Any
@@ -250,7 +260,7 @@ class _NodeObserver:
 
     def __call__(self, passed_on: Any, received: Any) -> None:
         self.values.hooked(self.run, self.node, received, self.arrived)
-        self.values.passed(self.run, self.node, received, passed_on, self.look)
+        self.values.passed(self.run, self.node, received, passed_on, self.edges, self.look)
         for edge, gradient in zip(self.edges, passed_on, strict=False):
             if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
                 self.arrived.add(edge)

@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events.modules import (
     ModelLoaded,
     ModeSwitched,
     ModuleAttached,
+    ModuleCleared,
     ModuleExchanged,
     ModuleHookRegistered,
     ModuleRepeated,
@@ -91,6 +92,7 @@ __all__ = [
     "ModelLoaded",
     "ModelSharded",
     "ModuleAttached",
+    "ModuleCleared",
     "ModuleExchanged",
     "ModuleHookRegistered",
     "ModuleRepeated",
@@ -144,6 +146,7 @@ __all__ = [
 Event = (
     ParameterRegistered
     | ModuleAttached
+    | ModuleCleared
     | ModuleExchanged
     | ModuleRepeated
     | ParameterWrapped

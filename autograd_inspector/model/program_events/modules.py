@@ -70,6 +70,18 @@ class ModuleRepeated(ProgramEvent, frozen=True):
         return self.type
 
 
+class ModuleCleared(ProgramEvent, frozen=True):
+    """``zero_grad()`` of a module that has these parameters, whether or not they had gradients."""
+
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.zero_grad()"
+
+
 class ParameterWrapped(ProgramEvent, frozen=True):
     """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
 
@@ -299,11 +311,13 @@ class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 
     ``name`` is the last op that did so there, ``at`` its index. ``written``: it wrote to what had just been computed.
+    ``in_hook``: it was computed of gradients, by a hook on these tensors that returns nothing.
     """
 
     name: str
     tensors: tuple[int, ...]
     written: bool = False
+    in_hook: bool = False
 
     @property
     def api(self) -> str:

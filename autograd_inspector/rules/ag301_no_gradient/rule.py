@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
@@ -63,6 +64,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     runs = analysis.capture.completed_runs
     if not runs or not analysis.capture.steps:
         return
+    yield from left_merged(analysis)
     explained = {
         tensor for cut in analysis.harmful_cuts for tensor in cut.parameters
     } | analysis.losses_without_backward.keys()

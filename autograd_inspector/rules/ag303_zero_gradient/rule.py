@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import layer_of, name_of, names_of
 from autograd_inspector.advice.remedies.values import sloped, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
@@ -80,7 +81,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
     alive = {t for t, zero in always.items() if not zero}
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     spoiled |= {run.index for run in capture.backwards if analysis.bad_tensors.intersection(run.roots)}
-    cancelled = _cancelled(analysis)
+    cancelled, hooked = _cancelled(analysis), zeroed_by_hooks(analysis)
     leaves_of_op: dict[int, set[int]] = {}
     ranges: dict[int, Range] = {}
     for fault in capture.gradient_faults:
@@ -89,8 +90,8 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
         op = capture.op_of(node)
         if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
             continue
-        behind = analysis.leaves_below(node) & dead - cancelled.get(run.index, set())
-        if behind and not _by_design(analysis, op, alive):
+        behind = analysis.spoiled_below(fault) & dead - cancelled.get(run.index, set())
+        if behind and not _by_design(analysis, op, alive | hooked):
             leaves_of_op.setdefault(op.index, set()).update(behind)
             ranges.update((values.tensor, values) for values in fault.ranges)
     places: dict[int, tuple[Op, set[int]]] = {}

@@ -17,6 +17,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
+from autograd_inspector.rules.ag305_gradient_protocol.left_over import left_over
 
 
 def wasted(analysis: Analysis) -> Iterator[Problem]:
@@ -37,6 +38,8 @@ def wasted(analysis: Analysis) -> Iterator[Problem]:
             yield _never_stepped(analysis, again, idle)
     for optimizers, members in often.items():
         yield _cleared_too_often(analysis, losses, members, optimizers)
+    if not often:
+        yield from left_over(analysis, losses)
 
 
 def _holds(step: Step, tensors: frozenset[int]) -> bool:

@@ -13,7 +13,7 @@ from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.program_events import ZeroGradCalled
+from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalled
 
 
 class Lost(Struct, frozen=True):
@@ -175,12 +175,15 @@ def _reads(capture: Capture) -> dict[int, list[int]]:
 
 
 def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:
-    """Parameter -> (when, site, whether it was an optimizer's zero_grad() and not `.grad = None`) of all clearings."""
+    """Parameter -> (when, site, whether it was a zero_grad() and not `.grad = None`) of all clearings."""
     clearings: dict[int, list[tuple[int, int, bool]]] = {}
     optimizers = analysis.capture.placement.optimizers
     for call in analysis.capture.events_of(ZeroGradCalled):
         for tensor in set(optimizers[call.optimizer].held) if call.optimizer >= 0 else ():
             clearings.setdefault(tensor, []).append((call.at, call.site, True))
+    for cleared in analysis.capture.events_of(ModuleCleared):
+        for tensor in cleared.tensors:
+            clearings.setdefault(tensor, []).append((cleared.at, cleared.site, True))
     for write in analysis.capture.grad_writes:
         if write.gradient < 0:
             clearings.setdefault(write.tensor, []).append((write.at, write.site, False))

@@ -49,9 +49,13 @@ def _waited(analysis: Analysis, tensors: set[int]) -> bool:
 def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
     names = names_of(analysis, (p.tensor for p in step.parameters))
     why, fix = "step() ran without a backward()", f"Call {_called(analysis, loss)}.backward() before optimizer.step()."
+    asked = _asked_by_library(analysis, step, loss) if step.computed else ""
     if step.computed:
         why = "the closure that step() runs never calls backward()"
         fix = f"Call {_called(analysis, loss)}.backward() inside the closure, before it returns the loss."
+        if asked:
+            why = f"the library that calls step() calls backward() on what {asked} returns, and got no loss from it"
+            fix = f"Return {_called(analysis, loss)} from {asked}."
     elif analysis.capture.backwards:
         why = f"backward() was never called on what {summarize_names(names)} {agree(names, 'was', 'were')} used for"
         if loss is not None and not analysis.received_gradient.isdisjoint(p.tensor for p in step.parameters):
@@ -69,11 +73,25 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         tuple(names),
         ops=(step.op,),
         cures=tuple(
-            backward_in_closure(analysis, loss)
+            (() if asked else backward_in_closure(analysis, loss))
             if step.computed
             else backward_called(analysis, step, _called(analysis, loss), loss)
         ),
     )
+
+
+def _asked_by_library(analysis: Analysis, step: Step, loss: Op | None) -> str:
+    """The program's function that a library called for the loss, where the step and its closure are the library's."""
+    stepping = analysis.capture.site(step.site)
+    if loss is None or not stepping or not stepping[0].library:
+        return ""
+    outside = {(frame.filename, frame.lineno) for frame in stepping if not frame.library}
+    inside = [
+        frame
+        for frame in analysis.capture.site(loss.site)
+        if not frame.library and (frame.filename, frame.lineno) not in outside
+    ]
+    return f"`{inside[-1].function}`" if inside else ""
 
 
 def _called(analysis: Analysis, loss: Op | None) -> str:

@@ -9,6 +9,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.remedies.left_out import left_out, unhooked
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.hooked_leaves import by_hooks_alone, zeroed_by_hooks
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
@@ -16,7 +17,6 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.remedy import ReturnNew
 from autograd_inspector.model.torch_names import MODULE_HOOK
-from autograd_inspector.model.values import LeafValues
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -82,20 +82,14 @@ def _is_gradient(analysis: Analysis, op: Op, tensor: int) -> bool:
 
 def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
     """A hooked leaf whose gradient is all zeros (or not finite) although what arrived was not. Needs values."""
-    capture = analysis.capture
-    explained = spoiled_elsewhere(analysis)
-    values_of_hook: dict[TensorHook, list[LeafValues]] = {}
-    for value in capture.leaf_values:
-        hooks = [h for h in _gradient_hooks(analysis) if h.tensor == value.tensor]
-        if hooks:
-            values_of_hook.setdefault(hooks[-1], []).append(value)
+    zeroed = zeroed_by_hooks(analysis)
     names_by_case: dict[tuple[int, str], list[str]] = {}
-    for hook, values in values_of_hook.items():
-        zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
-        if (zero or bad) and hook.tensor not in explained:
-            names_by_case.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(
-                name_of(analysis, hook.tensor)
-            )
+    for tensor, values in by_hooks_alone(analysis).items():
+        hook = [each for each in _gradient_hooks(analysis) if each.tensor == tensor][-1]
+        zero, bad = tensor in zeroed, any(value.nonfinite for value in values)
+        if zero or bad:
+            case = hook.site, "all zeros" if zero else "not finite"
+            names_by_case.setdefault(case, []).append(name_of(analysis, tensor))
     hook_of = {h.site: h for h in _gradient_hooks(analysis)}
     for (site, what), names in names_by_case.items():
         name = short_name(hook_of[site].name)
@@ -186,4 +180,4 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
 
 def spoiled_elsewhere(analysis: Analysis) -> set[int]:
     """Leaves below a node that was seen to pass on zeros or NaN: no hook of theirs has the blame."""
-    return {t for f in analysis.capture.gradient_faults for t in analysis.leaves_below(analysis.capture.nodes[f.node])}
+    return {t for fault in analysis.capture.gradient_faults for t in analysis.spoiled_below(fault)}

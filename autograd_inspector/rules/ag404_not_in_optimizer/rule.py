@@ -70,7 +70,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
     not_entered = list(_not_entered(analysis, loose))
     yield Problem(
-        "info" if _given_inputs(analysis, optimizer) or _passed_through(analysis, loose) else "warning",
+        "info" if _given_inputs(analysis, optimizer) or analysis.passed_through else "warning",
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} not in any "
         f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
         _ENTER
@@ -137,17 +137,6 @@ def _given_inputs(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
     held = set(optimizer.held)
     return held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
-
-
-def _passed_through(analysis: Analysis, loose: Unoptimized) -> bool:
-    """Whether what learns gets its gradient through other models, in eval mode: a loss network, a model to prompt."""
-    capture = analysis.capture
-    roots = {capture.owners.get(tensor, -1) for tensor in loose.parameters}
-    trained = capture.optimized & analysis.received_gradient
-    if -1 in roots or not trained or any(capture.owners.get(tensor, -1) in roots for tensor in capture.optimized):
-        return False
-    calls = [call for call in capture.calls if call.root in roots]
-    return bool(calls) and not any(call.training for call in calls)
 
 
 def _cut_off(analysis: Analysis, optimizer: OptimizerRecord) -> bool:

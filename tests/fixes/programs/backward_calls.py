@@ -78,6 +78,36 @@ optimizer.step(closure)
         ),
         symptom=STILL,
     ),
+    "a library gets no loss": case(
+        "AG305",
+        """
+import lightning
+from torch.utils.data import DataLoader
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 1)
+    def training_step(self, batch, _):
+        loss = self.net(batch).pow(2).mean()
+        self.log("loss", loss)
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+module = Module()
+start = module.net.weight.detach().clone()
+trainer = lightning.Trainer(
+    max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+    enable_model_summary=False,
+)
+trainer.fit(module, DataLoader(torch.randn(8, 4), batch_size=4))
+""",
+        by(
+            "Return loss from `Module.training_step`",
+            'self.log("loss", loss)',
+            'self.log("loss", loss)\n        return loss',
+        ),
+        symptom="torch.equal(module.net.weight, start)",
+        needs="lightning",
+    ),
     "losses are computed and nothing trains": case(
         "AG305",
         NET

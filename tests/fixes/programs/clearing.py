@@ -145,6 +145,32 @@ for i in range(4):
         ),
         symptom="torch.allclose(net.weight, start - 0.1 * 6)",
     ),
+    "the last micro-batches are left over": case(
+        "AG305",
+        NET
+        + """
+batches = [torch.ones(2, 4) for _ in range(5)]
+start = net.weight.detach().clone()
+for _ in range(3):
+    optimizer.zero_grad()
+    for i, x in enumerate(batches):
+        net(x).mean().backward()
+        if (i + 1) % 2 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+""",
+        by(
+            "behind the loop",
+            "            optimizer.zero_grad()",
+            "            optimizer.zero_grad()\n    optimizer.step()",
+        ),
+        by(
+            "at its last round: `if (i + 1) % 2 == 0 or i + 1 == len(loader):`",
+            "if (i + 1) % 2 == 0:",
+            "if (i + 1) % 2 == 0 or i + 1 == len(batches):",
+        ),
+        symptom="torch.allclose(net.weight, start - 0.1 * 12)",
+    ),
     "another optimizer clears the gradients": case(
         "AG305",
         NET

@@ -81,6 +81,22 @@ optimizer.step()
         ),
         symptom="not torch.allclose(start, torch.ones(4, 4))",
     ),
+    "a hook drops the clamped gradient": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def clip(grad):
+    grad = grad.clamp(-0.001, 0.001)
+net.weight.register_hook(clip)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("`return new_grad`", "    grad = grad.clamp(-0.001, 0.001)", "    return grad.clamp(-0.001, 0.001)"),
+        symptom="bool((net.weight.grad.abs() > 0.002).any())",
+    ),
     "a backup is never put back": case(
         "AG205",
         """

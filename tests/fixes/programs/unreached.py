@@ -22,6 +22,40 @@ optimizer.step()
         by("leave it out of the optimizer", "*encoder.parameters(), ", ""),
         symptom="encoder.weight.grad is None and len(optimizer.param_groups[0]['params']) == 4",
     ),
+    "adapters stay merged": case(
+        "AG301",
+        """
+class Adapted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base = nn.Linear(4, 3).requires_grad_(False)
+        self.down, self.up = nn.Parameter(torch.randn(2, 4)), nn.Parameter(torch.randn(3, 2))
+        self.merged = False
+    @torch.no_grad()
+    def merge(self, sign=1):
+        self.base.weight.add_(sign * self.up @ self.down)
+        self.merged = sign > 0
+    def forward(self, x):
+        return self.base(x) if self.merged else self.base(x) + x @ self.down.t() @ self.up.t()
+net = nn.Sequential(Adapted(), nn.Linear(3, 1))
+optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)
+for step in range(4):
+    optimizer.zero_grad()
+    net(torch.randn(5, 4)).pow(2).mean().backward()
+    optimizer.step()
+    if step == 1:
+        served = net
+        served[0].merge()
+        shown = served(torch.randn(5, 4)).detach()
+""",
+        by(
+            "Take the values out of the weight again before training goes on",
+            "(torch.randn(5, 4)).detach()",
+            "(torch.randn(5, 4)).detach()\n        served[0].merge(-1)",
+        ),
+        by("merge a copy of the model", "served = net", "served = copy.deepcopy(net)"),
+        symptom="net[0].up.grad is None",
+    ),
     "a head's loss is left out": case(
         "AG301",
         """

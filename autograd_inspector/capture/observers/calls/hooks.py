@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from torch import Tensor
@@ -41,6 +41,17 @@ def _registered(recording: Recording, args: tuple[Any, ...], *, post: bool) -> N
         )
     )
     recording.hooked.add(number)
+    if len(args) > 1:
+        _of_program(recording, args[1])
+
+
+def _of_program(recording: Recording, hook: Any) -> CodeType | None:
+    """The code of a hook, which is kept, where the program's own file defines it."""
+    code = code_of(hook)
+    if code is None or classify(code.co_filename) != USER:
+        return None
+    recording.hook_codes[code] = name_of(hook)
+    return code
 
 
 def older_hooks(recording: Recording, leaves: Iterable[tuple[int, Tensor]]) -> None:
@@ -50,8 +61,8 @@ def older_hooks(recording: Recording, leaves: Iterable[tuple[int, Tensor]]) -> N
             continue
         for held, post in ((gradient_hooks, False), (post_accumulate_hooks, True)):
             for hook in (held(leaf) or {}).values():
-                code = code_of(hook)
-                if code is not None and classify(code.co_filename) == USER:
+                code = _of_program(recording, hook)
+                if code is not None:
                     site = recording.stacks.of_code(code)
                     recording.tensor_hooks.append(TensorHook(0, number, site, name_of(hook), post, older=True))
                     recording.hooked.add(number)

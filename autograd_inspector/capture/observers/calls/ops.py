@@ -281,7 +281,7 @@ class Recorder(HiddenMode):
                 recording.scales[now] = args[-1]
             elif kwargs and "alpha" in kwargs:
                 note_numbers(recording, now, args, kwargs)
-            if recording.exports.numbers:
+            if recording.exports.numbers or recording.exports.common:
                 recording.exports.used(recording, now, (*args, *kwargs.values()), frame)
         except RecursionError:
             recording.out_of_stack = True

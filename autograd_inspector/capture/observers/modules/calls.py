@@ -30,6 +30,7 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.program_events import ModuleCleared
 
 
 class Modules:
@@ -69,10 +70,18 @@ class Modules:
         self._switches.install(into)
         ModuleHooks(self.recording, self._guard, self.path_of).install(into)
         observed(into, nn.Module, "state_dict", before=self._saved, guard=self._guard)
+        observed(into, nn.Module, "zero_grad", before=self._cleared, guard=self._guard)
 
     def _saved(self, _module: nn.Module, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
         if self.recording.active():
             self.used()
+
+    def _cleared(self, module: nn.Module, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+        recording = self.recording
+        if recording.active():
+            tensors = tuple(map(recording.id_of, parameters_of(module)))
+            at, site = len(recording.ops), recording.stacks.here(0)
+            recording.events.append(ModuleCleared(at, site, type(module).__name__, tensors))
 
     def close(self) -> None:
         """Let go of the modules whose call never came back."""

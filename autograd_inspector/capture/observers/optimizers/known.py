@@ -28,6 +28,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
     ModeSwitched,
+    ModuleCleared,
     ModuleExchanged,
     ModuleRepeated,
     NamesUnmatched,
@@ -45,6 +46,7 @@ _SWAP_NOTHING = (
     ZeroGradCalled,
     OptimizerModeMet,
     ModeSwitched,
+    ModuleCleared,
     ModuleExchanged,
     ModuleRepeated,
     BareTensorHeld,

@@ -51,7 +51,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /in order to use an autograd\.function with functorch transforms/is,
   /vmap: called random operation while in randomness error mode/is,
   /expected f\(\*args\) to return a scalar tensor/is,
-  /same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match/is,
+  /same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|type \(.*\) should be the same|found dtype .* but expected|expected dtype .* but got|source and destination dtypes match/is,
   /expected all tensors to be on the same device|is not on the expected device/is,
   /does not support sparse gradients|add\(sparse, dense\) is not supported|sparse gradients are not supported|doesn't support sparse gradients/is,
   /does not support dense gradients/is,

@@ -46,6 +46,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="no backward runs: Lightning gets no loss",
-    names=("loss",),
+    names=("loss", "returns"),
     repair=("self.log('train_loss', loss)\nreturn loss",),
 )

@@ -1,0 +1,86 @@
+"""AG305 where several backwards serve one step, and those that are left at the end of a round of data serve none.
+
+``if (i + 1) % 4 == 0: step()`` in a loop of six batches, and zero_grad() before the loop: the last two are lost, in each
+epoch. Many live with that, as a loader with drop_last does. A round that broke off is told apart: its gradients are
+cleared by a line that runs in such rounds alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from msgspec import Struct
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalled
+from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost
+
+
+class LeftOver(Struct, frozen=True):
+    """Backwards of one line that were cleared together, after others that a step had used, ``served`` at a time."""
+
+    lost: tuple[Lost, ...]
+    served: int
+
+
+def left_over(analysis: Analysis, losses: Losses) -> Iterator[Problem]:
+    """One finding for each line of a backward."""
+    for site in dict.fromkeys(lost.run.site for lost in losses.lost):
+        rests = list(_rests(analysis, losses, site))
+        if rests and _comes_regularly(analysis, rests):
+            yield _problem(analysis, rests)
+
+
+def _rests(analysis: Analysis, losses: Losses, site: int) -> Iterator[LeftOver]:
+    """The backwards of a line that were lost, where all others of it serve steps, the same number each."""
+    lost = {each.run.index: each for each in losses.lost if each.run.site == site}
+    used = [run for run in losses.served if run.site == site and _step_after(analysis, run) >= 0]
+    sizes = [len(list(group)) for _, group in groupby(used, key=lambda run: _step_after(analysis, run))]
+    each = max(sizes, default=0)
+    if each <= 1 or set(sizes[1:]) - {each}:
+        return
+    for _, group in groupby(lost.values(), key=lambda one: min(one.cleared.values())):
+        together = tuple(group)
+        if len(together) < each and together[0].run.index > used[0].index:
+            yield LeftOver(together, each)
+
+
+def _step_after(analysis: Analysis, run: Backward) -> int:
+    """The op of the first step behind a run that holds something which the run reached."""
+    following = analysis.timeline.steps.since(run.end)
+    return next((step.op for step in following if not step.held.isdisjoint(run.reached)), -1)
+
+
+def _comes_regularly(analysis: Analysis, rests: list[LeftOver]) -> bool:
+    """Whether it is so in each round: several times as many, or cleared by a line that began the first round, too."""
+    if len({rest.lost[0].site for rest in rests}) > 1 or len({len(rest.lost) for rest in rests}) > 1:
+        return False
+    first = min(run.start for run in analysis.capture.backwards)
+    site = rests[0].lost[0].site
+    calls = (*analysis.capture.events_of(ZeroGradCalled), *analysis.capture.events_of(ModuleCleared))
+    return len(rests) > 1 or any(call.site == site and call.at <= first for call in calls)
+
+
+def _problem(analysis: Analysis, rests: list[LeftOver]) -> Problem:
+    rest = rests[-1]
+    count, names = len(rest.lost), names_of(analysis, sorted(rest.lost[0].reached))
+    calls = agree(rest.lost, "one backward() call is", f"{count} backward() calls are")
+    step = next((s for s in analysis.capture.steps if not s.held.isdisjoint(rest.lost[0].reached)), None)
+    return Problem(
+        "info",
+        f"{rest.served} backward() calls serve one step(), and at the end {calls} left over: zero_grad() clears the "
+        f"gradients of {summarize_names(names)} before any step() uses them",
+        "Step for the rest of the batches as well, behind the loop or at its last round: "
+        f"`if (i + 1) % {rest.served} == 0 or i + 1 == len(loader):`.",
+        analysis.places(
+            (rest.lost[-1], "cleared here, unused"),
+            *((lost.run, "gradients computed here") for lost in rest.lost[:1]),
+            (step, f"step() uses {rest.served} at a time"),
+        ),
+        tuple(names),
+    )
