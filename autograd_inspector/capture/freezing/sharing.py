@@ -25,8 +25,7 @@ class Sharing:
 
     def __init__(self, recording: Recording) -> None:
         registry = recording.registry
-        windows = (recording.ops, registry.entries, recording.recorded.nodes)
-        length = max(map(len, windows)) + 1
+        length = max(len(recording.ops), len(registry.entries), len(recording.recorded.nodes)) + 1
         self.numbers: list[int] = [*range(length), -1]
         for entry in registry.entries:
             self.numbers[entry.tensor] = entry.tensor  # The object that the tuples of ops have.

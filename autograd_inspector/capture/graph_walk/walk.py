@@ -121,8 +121,8 @@ class Walk:
                         continue
                     if not told and isinstance(child, BackwardCFunction):
                         borders.led(child, slot)
-                    place = numbers.get(child)
-                    if place is None:
+                    place = numbers.get(child, -1)
+                    if place < 0:
                         place = numbers[child] = len(depths)
                         depths.append(depth)
                         below = child._sequence_nr()
