@@ -297,14 +297,19 @@ class Session:
         steps = {step.__code__ for step in (Session.start, Session.finish, Session.abandon)}
         return not any(f.f_code in steps and f.f_locals["self"] is self for f in running())
 
-    def introduce(self, models: Iterable[nn.Module], optimizers: Iterable[Optimizer]) -> None:
-        """Meet models and optimizers before the program uses them: then it is known what is meant to learn."""
+    def introduce(self, models: Iterable[nn.Module], optimizers: Iterable[Optimizer], *, lasting: bool = False) -> None:
+        """Meet models and optimizers before the program uses them: then it is known what is meant to learn.
+
+        ``lasting``: whoever introduces them holds the optimizers until the capture is over.
+        """
         try:
             with DisableTorchFunction():
                 for model in models:
                     self.modules.scan(model)
                 for optimizer in optimizers:
-                    self.optimizers.id_of(optimizer)
+                    number = self.optimizers.id_of(optimizer)
+                    if lasting:
+                        self.optimizers.lasting.add(number)
         except Exception as failure:
             self.fail(failure)
 

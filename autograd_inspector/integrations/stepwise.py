@@ -161,7 +161,8 @@ class Stepwise:
         session = self._session = Session(values=values, yields=True, vitals=self._vitals, eager=eager)
         session.start(held=by(self))
         inner = map(unwrapped, optimizers)
-        session.introduce(models, [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)])
+        known = [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)]
+        session.introduce(models, known, lasting=True)
 
     def _report(self, error: Exception | None) -> None:
         session = self._session

@@ -3,11 +3,14 @@
 import logging
 import warnings
 import weakref
+from itertools import count
 
 import pytest
 import torch
 
 import autograd_inspector
+from autograd_inspector.capture.observers.optimizers import known
+from autograd_inspector.capture.observers.optimizers.placement import Rows
 from autograd_inspector.capture.session import current
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations import stepwise
@@ -49,6 +52,40 @@ def test_the_step_that_raises_is_explained_whichever_it_is(tmp_path, caplog):
     assert record.levelname == "ERROR"
     assert record.getMessage().startswith("step 3 raised RuntimeError")
     assert "hidden.add_(1)" in record.getMessage()
+
+
+def test_what_an_optimizer_holds_is_read_for_a_report_alone(tmp_path, monkeypatch):
+    """Once at the end of each step that is reported, and in no other one; the report has it all the same."""
+    read = []
+    monkeypatch.setattr(known, "Rows", lambda *args: read.append(args[-1]) or Rows(*args))
+    loop = Loop(tmp_path, first=2, formats=())
+    loop.optimizer = torch.optim.Adam(loop.model.parameters())
+    loop.run(5)
+    assert len(read) == 2
+    rows = loop.steps.report.capture.placement.rows
+    assert [len(row.state) for row in rows] == [3] * 4
+    assert all(row.gradient is None for row in rows)
+
+
+def test_a_step_that_raises_behind_its_optimizer_tells_what_that_holds(tmp_path):
+    """The error of step 2 comes when Adam has stepped: its moments are in the report."""
+    loop = Loop(tmp_path, formats=())
+    loop.optimizer = torch.optim.Adam(loop.model.parameters())
+    loop.optimizer.register_step_post_hook(_raises_the_second_time())
+    with pytest.raises(ValueError, match="too much"), loop.steps:
+        loop.run(3)
+    assert loop.steps.step == 2
+    assert [len(row.state) for row in loop.steps.report.capture.placement.rows] == [3] * 4
+
+
+def _raises_the_second_time():
+    times = count(1)
+
+    def hook(*_):
+        if next(times) == 2:
+            raise ValueError("too much")
+
+    return hook
 
 
 def test_the_exception_is_the_same_object(tmp_path):

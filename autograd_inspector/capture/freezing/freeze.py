@@ -14,6 +14,7 @@ from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks
+from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
 from autograd_inspector.capture.graph_walk.saved_tensors import short
@@ -24,14 +25,12 @@ from autograd_inspector.capture.observers.modules.naming import model_names, ten
 from autograd_inspector.capture.observers.optimizers.placing import placement_of
 from autograd_inspector.capture.observers.optimizers.spread import rank_here
 from autograd_inspector.capture.recording.raw_records import (
-    OP_ERROR,
     OP_FIRST,
     OP_INPUTS,
     OP_LAST,
     OP_OUTPUTS,
-    OP_SITE,
     OP_TRAITS,
-    OP_WRITES,
+    RawOp,
 )
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
@@ -77,14 +76,12 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     calls = tuple(recording.calls)
     models = model_names(modules, calls, sites)
     names, namespace = tensor_names(modules, models)
-    ops = tuple(
-        [
-            Op(i, *raw[:OP_WRITES], *raw[OP_SITE:OP_ERROR], raw[OP_WRITES], raw[OP_ERROR])
-            for i, raw in recording.ops.items()
-        ]
-    )
+    sharing = Sharing(recording)
+    sharing.count_sequences(recording.recorded.nodes)
+    nodes = sharing.nodes(tuple(recording.recorded.nodes))
+    ops = tuple([_op(sharing, i, raw) for i, raw in recording.ops.items()])
     variables = variable_names(recording, sites)
-    tensors = _tensors(recording, names, variables)
+    tensors = _tensors(recording, names, variables, sharing)
     rank, world_size = rank_here(before=recording.rank)
     owners = {tensor: root for root, within in modules.current.items() for tensor in within.values()}
     return Capture(
@@ -94,7 +91,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         calls=calls,
         regions=tuple(recording.regions),
         backwards=tuple(recording.backwards),
-        nodes=tuple(recording.recorded.nodes),
+        nodes=nodes,
         steps=tuple(recording.steps),
         grad_reads=tuple(recording.grad_reads),
         grad_writes=tuple(recording.grad_writes),
@@ -166,8 +163,27 @@ def _returning(recording: Recording, code: CodeType) -> int:
     return recording.stacks.of_code(code, None if scope is None else last_return(scope))
 
 
+def _op(sharing: Sharing, index: int, raw: RawOp) -> Op:
+    name, inputs, versions, outputs, writes, site, call, region, traits, first, last, error = raw
+    return Op(
+        sharing.numbers[index],
+        name,
+        sharing.tuple_of(inputs),
+        versions,
+        sharing.tuple_of(outputs),
+        site,
+        call,
+        region,
+        traits,
+        sharing.sequence(first),
+        sharing.sequence(last),
+        writes,
+        error,
+    )
+
+
 def _tensors(
-    recording: Recording, names: dict[int, tuple[str, ...]], variables: dict[int, str]
+    recording: Recording, names: dict[int, tuple[str, ...]], variables: dict[int, str], sharing: Sharing
 ) -> tuple[TensorRecord, ...]:
     registry, ledger = recording.registry, recording.ledger
     functions = {
@@ -178,6 +194,7 @@ def _tensors(
         if t not in op[OP_INPUTS]
     }
     records = []
+    shared = sharing.number
     shapes: dict[Any, tuple[int, ...]] = {}  # Equal ones are kept once.
     for number, fact in registry.facts.items():
         shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
@@ -201,7 +218,7 @@ def _tensors(
             kind = "buffer"
         records.append(
             TensorRecord(
-                number,
+                shared(number),
                 kind,
                 shapes.setdefault(shape, tuple(shape)),
                 short(dtype),
@@ -209,15 +226,15 @@ def _tensors(
                 numel * item,
                 requires_grad,
                 leaf,
-                storage,
+                shared(storage),
                 offset * item,
                 reach * item,
-                birth,
-                first_use,
+                shared(birth),
+                shared(first_use),
                 names.get(number, ()),
                 variables.get(number, ""),
                 inference,
-                ledger.counter_of(number, storage),
+                shared(ledger.counter_of(number, storage)),
                 number in registry.call_arguments,
             )
         )

@@ -37,11 +37,19 @@ class Borders:
         self._used: dict[Any, set[int]] = {}
         """Region's node -> which of its results are led to. It is opened after all that leads to it."""
         self.inner: set[Any] = set()
+        self.possible = False
+        """Whether a node was met that may be a region's. Until then ``next_functions`` tell all edges."""
 
     def begin_at(self, roots: Iterable[Any]) -> None:
         """A walk begins at those nodes, by whichever of their results."""
         for root in roots:
             self._used.setdefault(root, set()).add(_ANY)
+            self.possible = self.possible or isinstance(root, BackwardCFunction)
+
+    def led(self, node: Any, slot: int) -> None:
+        """An edge leads to a node that may be a region's."""
+        self.possible = True
+        self._used.setdefault(node, set()).add(slot)
 
     def edges(self, node: Any) -> Iterable[Edge]:
         """Where a node's gradients go."""

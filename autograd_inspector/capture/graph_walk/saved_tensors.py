@@ -38,6 +38,8 @@ class SavedTensors:
         self._by_address, self._storages = recording.registry.by_address, recording.registry.storages
         self._first, self._moves = recording.ledger.first, recording.ledger.moves
         self._plans: dict[type, tuple[tuple[str, str], ...]] = {}
+        self.idle: set[type] = set()
+        """Kinds of nodes that save nothing: most of a graph's, of which nothing is to be asked again."""
         self._shapes: dict[Any, tuple[int, ...]] = {}
         """Equal ones are kept once."""
 
@@ -71,6 +73,8 @@ class SavedTensors:
 
     def _plan(self, kind: type) -> tuple[tuple[str, str], ...]:
         plan = self._plans[kind] = _saved_attributes(kind)
+        if not plan and not issubclass(kind, BackwardCFunction):
+            self.idle.add(kind)
         return plan
 
     def _plain(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> bool:
@@ -86,11 +90,12 @@ class SavedTensors:
                 storage = self._recording.registry.storage_at(address, tensor)
             if storage in self._moves or is_symbolic(tensor):
                 return False
-            item, size = tensor.element_size(), tensor.shape
+            kind_of_number, size = tensor.dtype, tensor.shape
+            item, dtype = kind_of_number.itemsize, short(kind_of_number)
             offset, nbytes = tensor.storage_offset() * item, tensor.numel() * item
             contiguous = not nbytes or tensor.is_contiguous()
             extent = nbytes if contiguous else _extent(size, tensor.stride()) * item
-            dtype, device = short(tensor.dtype), place_of(tensor)
+            device = "cpu" if tensor.is_cpu else place_of(tensor)
         except Exception as failure:
             if is_interrupt(failure):
                 raise

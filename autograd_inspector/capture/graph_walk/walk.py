@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.graph_walk.known_nodes import Known
 from autograd_inspector.capture.graph_walk.regions import Borders
@@ -17,10 +18,11 @@ from autograd_inspector.capture.recording.raw_records import OP_INPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded, Walked
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.walk_budget import MAX_DEPTH, MAX_WIDTH
-from autograd_inspector.model.autograd import LEAF_SEQUENCE, AutogradGraph, GraphHead, Node
+from autograd_inspector.model.autograd import LEAF_SEQUENCE, AutogradGraph, GraphHead, Node, SavedTensor
 
 _BY_NONE = (-1, -1)
 """(op, position) of a node that no op made."""
+_NONE: tuple[SavedTensor, ...] = ()
 
 
 class Walk:
@@ -40,8 +42,7 @@ class Walk:
         self._borders = Borders()
         self._ends: dict[int, int] = {}
         """Nodes that were not opened -> how deep they lie."""
-        self._names: dict[str, str] = {}
-        """Equal ones are kept once."""
+        self._names = recording.recorded.names
         self._bounds = recording.sequence_bounds()
         recording.ledger.update(recording)
         recording.recorded.look(recording)
@@ -90,6 +91,8 @@ class Walk:
         if recorded is not None and not self.keep:
             known_nodes, newest = Known(recorded, self.describe, self.recording.id_of), recorded.newest
         made, low, high, wide = _BY_NONE, -1, -1, False
+        keep, described, ends = self.keep, self._described, self._ends
+        names, idle, saved_of = self._names, self._saved.idle, self._saved.of
         while heap:
             key, number, node = heappop(heap)
             leaf = key == LEAF_SEQUENCE
@@ -106,15 +109,18 @@ class Walk:
                 wide = made[0] >= 0 and self._too_wide(made[0])
             edges: list[tuple[int, int]] = []
             if wide:
-                self._ends[number] = depth
+                ends[number] = depth
             elif not leaf and (depth >= MAX_DEPTH or sequence < floor):
                 # Another path may lead below this node: nothing older is opened either.
-                self._ends[number], floor = depth, max(floor, sequence)
+                ends[number], floor = depth, max(floor, sequence)
             else:
                 depth += 1
-                for child, slot in borders.edges(node):
+                told = borders.possible
+                for child, slot in borders.edges(node) if told else node.next_functions:
                     if child is None:
                         continue
+                    if not told and isinstance(child, BackwardCFunction):
+                        borders.led(child, slot)
                     place = numbers.get(child, -1)
                     if place < 0:
                         place = numbers[child] = len(depths)
@@ -123,12 +129,20 @@ class Walk:
                         heappush(heap, (LEAF_SEQUENCE if below == LEAF_SEQUENCE else -below, place, child))
                     else:
                         depths[place] = max(depths[place], depth)
-                        in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
+                        if place in met:
+                            in_turn = False  # Each thread has its own sequence numbers.
                     edges.append((place, slot))
-            met[number] = self._described(number, node, sequence, made, tuple(edges))
-            if self.keep and not leaf:
+            if leaf or borders.inner:
+                met[number] = described(number, node, sequence, made, tuple(edges))
+            else:
+                name = node.name()
+                saved = _NONE if type(node) in idle else saved_of(node, made)
+                met[number] = Node(
+                    number, names.setdefault(name, name), sequence, tuple(edges), made[0], -1, made[1], saved
+                )
+            if keep and not leaf:
                 self._keep(number, node)
-        ordered = [met[i] for i in range(len(depths))]
+        ordered = [*map(met.__getitem__, range(len(depths)))]
         if self._ends:
             stand_ins = StandIns(self.recording, ordered, recorded)
             stand_ins.below(self._ends)
@@ -164,8 +178,8 @@ class Walk:
             if isinstance(leaf, Tensor):
                 variable = self.recording.id_of(leaf)
                 self.leaves[variable] = leaf
-        inside = self._borders.inner and node in self._borders.inner
-        saved = () if inside else self._saved.of(node, made)
+        inner = self._borders.inner
+        saved = _NONE if inner and node in inner else self._saved.of(node, made)
         return Node(number, name, sequence, edges, made[0], variable, made[1], saved)
 
     def _op_at(self, sequence: int) -> tuple[int, int, tuple[int, int]]:

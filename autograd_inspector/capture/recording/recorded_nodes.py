@@ -41,6 +41,8 @@ class Recorded:
         self.nodes: Window[Node] = Window()
         self.exhausted = False
         """Walks that continue each other have met as many nodes along a path as may be met."""
+        self.names: dict[str, str] = {}
+        """Of the nodes of all walks: autograd writes each name anew when asked, and equal ones are kept once."""
         self.leaves = leaves_below(self.nodes)
         self._by_key: dict[tuple[int, str], list[int]] = {}
         """(sequence number, name) -> the nodes that may be meant: each thread counts for itself."""

@@ -10,15 +10,17 @@ from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
 from autograd_inspector.model.op import Write
 
 
-def untracked(inputs: list[Tensor], entries: list[Entry]) -> list[int]:
+def untracked(inputs: list[Tensor], entries: list[Entry]) -> tuple[int, ...]:
     """The versions where torch raised for some, which are not asked again."""
-    versions = [version_of(tensor) for tensor in inputs]
+    versions = tuple(map(version_of, inputs))
     for entry, version in zip(entries, versions, strict=True):
         entry.untracked = entry.untracked or version < 0
     return versions
 
 
-def writes_of(inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]) -> tuple[Write, ...]:
+def writes_of(
+    inputs: list[Tensor], entries: list[Entry], versions: tuple[int, ...], after: tuple[int, ...]
+) -> tuple[Write, ...]:
     """What an op wrote; whether those require grad now is noted."""
     writes = []
     for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):

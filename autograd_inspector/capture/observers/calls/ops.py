@@ -38,7 +38,7 @@ from autograd_inspector.capture.torch_private.modes import (
     set_grad_enabled,
     subclasses_enabled,
 )
-from autograd_inspector.capture.torch_private.tensors import base_of
+from autograd_inspector.capture.torch_private.tensors import base_of, version_counter
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.mode_stack import HiddenMode
 from autograd_inspector.capture.vitals.functions import MEASURED
@@ -193,7 +193,7 @@ class Recorder(HiddenMode):
                 if entry.untracked:
                     odd = True
             try:
-                versions = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
+                versions = tuple(map(version_of if odd else version_counter, inputs))
             except RuntimeError:
                 versions, odd = untracked(inputs, entries), True
             mode = (_grad_enabled(), _inference())
@@ -214,9 +214,9 @@ class Recorder(HiddenMode):
         try:
             last = sequence_number()
             try:
-                after = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
+                after = tuple(map(version_of if odd else version_counter, inputs))
             except RuntimeError:
-                after = [version_of(tensor) for tensor in inputs]
+                after = tuple(map(version_of, inputs))
             writes = NO_WRITES if after == versions else writes_of(inputs, entries, versions, after)
             if silent is not None:
                 writes = (*writes, *silent())
@@ -261,7 +261,7 @@ class Recorder(HiddenMode):
                 (
                     name,
                     tuple(numbers),
-                    tuple(versions) if any(versions) else _zeros(len(versions)),
+                    versions if any(versions) else _zeros(len(versions)),
                     outputs,
                     writes,
                     recording.stacks.at(frame if frame is not None else _frame(1)),
@@ -297,14 +297,14 @@ class Recorder(HiddenMode):
         name: str,
         inputs: list[Tensor],
         entries: list[Entry],
-        versions: list[int],
+        versions: tuple[int, ...],
         traits: int,
         error: BaseException,
     ) -> None:
         """Keep the call that raised, with what it was given and what it wrote before it raised."""
         recording = self.recording
         try:
-            after = [version_of(tensor) for tensor in inputs]
+            after = tuple(map(version_of, inputs))
             text = text_of(error)
             if says(text, TorchError.VIEW_OF_LEAF):
                 recording.adopt(
@@ -316,7 +316,7 @@ class Recorder(HiddenMode):
                 writes=writes_of(inputs, entries, versions, after),
                 traits=traits,
                 error=text,
-                versions=tuple(versions),
+                versions=versions,
             )
         except RecursionError:
             recording.out_of_stack = True

@@ -76,6 +76,8 @@ class Optimizers:
         """What the state was at the last look, to notice what the program exchanges by hand."""
         self._events = 0
         """How many had been told at the last step."""
+        self.lasting: set[int] = set()
+        """Those that are alive until the capture is over: what they hold is read then, and not after their steps."""
         self.steps = Steps(recording, guard, self)
         self._loads = Loads(recording, self)
         self._schedulers = Schedulers(recording, guard, self)
@@ -244,7 +246,7 @@ class Optimizers:
 
     def look(self, optimizer: Optimizer, number: int) -> None:
         """Read the placement again if it may have changed since the last look."""
-        if number in self._dirty:
+        if number in self._dirty and number not in self.lasting:
             self.snapshot(optimizer, number)
             self._dirty.discard(number)
 
