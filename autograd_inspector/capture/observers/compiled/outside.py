@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from autograd_inspector.capture.compiled.leaving import LEAVES, RETURNS
 from autograd_inspector.capture.compiled.plan import Ref, Step
 from autograd_inspector.capture.observers.calls.arguments import gather
+from autograd_inspector.capture.recording.exports import rejoin
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
+from autograd_inspector.capture.torch_private.compiled import tensor_of_tensors
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.op import Trait
 
@@ -41,9 +45,10 @@ class Outside:
             tensors: list[Tensor] = []
             gather((result,), tensors)
             outputs = tuple([recording.registry.enter(each, index, index).tensor for each in tensors])
-            recording.append("from_numpy", outputs=outputs, site=recording.stacks.here())
+            name = "tensor" if step.target in (torch.tensor, tensor_of_tensors()) else "from_numpy"
+            recording.append(name, outputs=outputs, site=recording.stacks.here())
             if source >= 0:
-                recording.scalar_reentries.append((index, source))
+                rejoin(recording, index, recording.ops[source][OP_INPUTS])
         return result
 
     def used(self, step: Step) -> None:
