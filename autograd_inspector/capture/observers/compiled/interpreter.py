@@ -126,12 +126,17 @@ class Interpreter:
                         results[number] = outside.make(number, step, resolved(step.args, results), make)
                     else:
                         results[number] = self._made(plan, step, results)
-                        if len(self._recording.ops) > before:
-                            self._link(step)
-                            outside.used(step)
+                        self._recorder.guard.run(self._follow, outside, number, step, before)
             for gone in step.dropped:
                 results.pop(gone, None)
         return ()
+
+    def _follow(self, outside: Outside, number: int, step: Step, before: int) -> None:
+        """A step has run as the program's own. ``before``: so many ops there had been."""
+        recorded = len(self._recording.ops) > before
+        if recorded and self.reentered:
+            self._link(step)
+        outside.follow(number, step, recorded=recorded)
 
     def _link(self, step: Step) -> None:
         """Numbers among a step's arguments that had left torch come back by it."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograd_inspector.capture.compiled.leaving import LEAVES, RETURNS
+from autograd_inspector.capture.compiled.leaving import LEAVES, OUTSIDE, RETURNS
 from autograd_inspector.capture.compiled.plan import Ref, Step
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.exports import rejoin
@@ -51,11 +51,20 @@ class Outside:
                 rejoin(recording, index, recording.ops[source][OP_INPUTS])
         return result
 
-    def used(self, step: Step) -> None:
-        """A step that made an op may have been given a number that left torch."""
-        source = self._source(step)
-        if source >= 0:
-            self._recording.scalar_reentries.append((len(self._recording.ops) - 1, source))
+    def follow(self, number: int, step: Step, *, recorded: bool) -> None:
+        """A step ran as the program's own: it may have taken a number out of torch, or have been given such a one."""
+        recording, source = self._recording, self._source(step)
+        last = len(recording.ops) - 1
+        if step.role.startswith(LEAVES) and recorded:
+            self._left[number] = last
+        elif source < 0:
+            return
+        elif step.role.startswith(OUTSIDE):
+            self._left[number] = source
+        elif recorded and not step.role.startswith(RETURNS):
+            recording.scalar_reentries.append((last, source))
+        elif recorded and not recording.ops[last][OP_INPUTS]:
+            rejoin(recording, last, recording.ops[source][OP_INPUTS])
 
     def _leave(self, step: Step, args: Any) -> int:
         recording = self._recording
