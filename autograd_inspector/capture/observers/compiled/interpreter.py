@@ -33,7 +33,7 @@ from autograd_inspector.capture.observers.calls.special import FROM_PYTHON
 from autograd_inspector.capture.observers.calls.transforms import crossed
 from autograd_inspector.capture.observers.compiled.bodies import Run, apply, chooses, inside_all, is_function
 from autograd_inspector.capture.observers.compiled.chosen import run_apart
-from autograd_inspector.capture.observers.compiled.outside import Outside
+from autograd_inspector.capture.observers.compiled.outside import Outside, number_behind
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.recording.exports import rejoin
@@ -113,6 +113,9 @@ class Interpreter:
             if step.kind == PLACEHOLDER:
                 results[number] = next(inputs)
                 self._name(step.source, results[number])
+                behind = number_behind(step, self._scope)
+                if behind is not None:
+                    outside.wrap(number, self.reentered.get(behind))
             elif step.kind == OUTPUT:
                 return resolved(step.args, results)[0]
             elif step.kind == CALL and step.target is set_grad_enabled:
@@ -121,7 +124,8 @@ class Interpreter:
                 self._enter(step)
                 with stacks.standing_in(sites[number], outer if step.bodies else None):
                     before = len(self._recording.ops)
-                    if step.role and (self.shadow is not None or not step.role.endswith(NUMBER)):
+                    followed = self.shadow is not None or not step.role.endswith(NUMBER) or outside.unwraps(step)
+                    if step.role and followed:
                         make = partial(self._made, plan, step, results)
                         results[number] = outside.make(number, step, resolved(step.args, results), make)
                     else:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from autograd_inspector.capture.compiled.leaving import LEAVES, OUTSIDE, RETURNS
-from autograd_inspector.capture.compiled.plan import Ref, Step
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of
+from autograd_inspector.capture.compiled.plan import Made, Ref, Step
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.exports import rejoin
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS
@@ -20,6 +21,15 @@ from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.op import Trait
 
 
+def number_behind(step: Step, scope: Scope) -> float | None:
+    """The number that the code has where a graph is given a tensor, since that number is another one each time."""
+    made = step.made
+    if not isinstance(made, Made) or made.shape or made.dtype is not torch.float64 or made.requires_grad:
+        return None
+    value = value_of(step.source, scope)
+    return value if type(value) is float else None
+
+
 class Outside:
     """Of one run of a graph."""
 
@@ -27,16 +37,29 @@ class Outside:
         self._recording = recording
         self._left: dict[int, int] = {}
         """Step -> the op by which what it has left torch."""
+        self._wrapped: set[int] = set()
+        """Steps that are a number of the code's, given as a tensor."""
+
+    def wrap(self, number: int, export: int | None) -> None:
+        """A step is given a number as a tensor. ``export``: the op by which that left torch before."""
+        self._wrapped.add(number)
+        if export is not None:
+            self._left[number] = export
+
+    def unwraps(self, step: Step) -> bool:
+        """Whether a step only takes such a number out of its tensor again, which the code does not."""
+        given = step.args[0] if self._wrapped and step.role.startswith(LEAVES) else None
+        return type(given) is Ref and given.step in self._wrapped
 
     def make(self, number: int, step: Step, args: Any, make: Callable[[], Any]) -> Any:
         """The result of a step that takes values out of torch, computes with them, or brings them back."""
         recording = self._recording
         with DisableTorchFunction():
             result = make()
-            if step.role.startswith(LEAVES):
+            source = self._source(step)
+            if step.role.startswith(LEAVES) and not self.unwraps(step):
                 self._left[number] = self._leave(step, args)
                 return result
-            source = self._source(step)
             if not step.role.startswith(RETURNS):
                 if source >= 0:
                     self._left[number] = source
