@@ -136,7 +136,7 @@ class SavedTensors:
         # capture may have been edited before it: only autograd knows.
         if saved != version or self._moved(kept, made[0]) or (version and made[1] <= 0 > made[0]):
             kind = type(tensor)
-            plain = self._alone and (kind is Tensor or kind is Parameter) or is_stand_in(tensor)
+            plain = (self._alone and (kind is Tensor or kind is Parameter)) or is_stand_in(tensor)
             status, verdict, expected = verify(node, name, plain=plain) if ask else ("unverifiable", "", None)
             if status == "modified" and not tells_of(verdict, version):
                 status, verdict = "valid", ""  # A custom Function unpacks all at once: another one was modified.

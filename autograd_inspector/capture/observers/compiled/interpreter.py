@@ -145,7 +145,8 @@ class Interpreter:
     def _link(self, step: Step) -> None:
         """Numbers among a step's arguments that had left torch come back by it."""
         recording = self._recording
-        index, held = len(recording.ops) - 1, [export for number, export in self.reentered.items() if holds(step, number)]
+        index = len(recording.ops) - 1
+        held = [export for number, export in self.reentered.items() if holds(step, number)]
         if held and (step.target in FROM_PYTHON or step.target is tensor_of_tensors()):
             left = [tensor for export in held for tensor in recording.ops[export][OP_INPUTS]]
             rejoin(recording, index, tuple(dict.fromkeys(left)))
