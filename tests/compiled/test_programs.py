@@ -20,11 +20,7 @@ NOT_EVEN_UNCOMPILED = {
     "bank_written_with_graph": "that a buffer was written with its graph, which the next step reads",
     "curvature_without_grad": "a no_grad() around torch.func, whose inner gradients are told instead",
 }
-UNSEEN = {
-    **{(name, each): why for name, why in NOT_EVEN_UNCOMPILED.items() for each in ("eager", "aot_eager")},
-    ("kl_as_float", "eager"): "of two results of a graph, which one left as a number: the one computed last is taken",
-    ("tensor_rewrapped", "aot_eager"): "a number that left a graph, made dynamic, comes back through another graph",
-}
+UNSEEN = {(name, each): why for name, why in NOT_EVEN_UNCOMPILED.items() for each in ("eager", "aot_eager")}
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,6 @@ from torch.autograd.function import BackwardCFunction
 from autograd_inspector.capture.recording.compiled_regions import inside_of
 
 Edge = tuple[Any, int]
-_ANY = -1
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,10 @@ class Borders:
         self.possible = False
         """Whether a node was met that may be a region's. Until then ``next_functions`` tell all edges."""
 
-    def begin_at(self, roots: Iterable[Any]) -> None:
-        """A walk begins at those nodes, by whichever of their results."""
-        for root in roots:
-            self._used.setdefault(root, set()).add(_ANY)
+    def begin_at(self, roots: Iterable[Edge]) -> None:
+        """A walk begins at those nodes, each by one of its results."""
+        for root, slot in roots:
+            self._used.setdefault(root, set()).add(slot)
             self.possible = self.possible or isinstance(root, BackwardCFunction)
 
     def led(self, node: Any, slot: int) -> None:
@@ -69,7 +68,7 @@ class Borders:
         if isinstance(inside, Inside):
             self._borders |= inside.borders
             used = self._used.get(node, set())
-            edges = [edge for slot, edge in inside.ends if not used or slot < 0 or slot in used or _ANY in used]
+            edges = [edge for slot, edge in inside.ends if not used or slot < 0 or slot in used]
         for child, slot in edges:
             if isinstance(child, BackwardCFunction):
                 self._used.setdefault(child, set()).add(slot)

@@ -16,6 +16,7 @@ from autograd_inspector.capture.graph_walk.verdicts import STATISTICS, freed, te
 from autograd_inspector.capture.recording.raw_records import OP_OUTPUTS
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import device_of, dtype_of, shape_of, span_of, version_of
+from autograd_inspector.capture.torch_private.compiled import is_stand_in
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
 from autograd_inspector.capture.torch_private.modes import has_dispatch_modes
 from autograd_inspector.capture.torch_private.tensors import is_symbolic, storage_address
@@ -140,7 +141,7 @@ class SavedTensors:
         # capture may have been edited before it: only autograd knows.
         if saved != version or self._moved(kept, made[0]) or (version and made[1] <= 0 > made[0]):
             kind = type(tensor)
-            plain = self._alone and (kind is Tensor or kind is Parameter)
+            plain = (self._alone and (kind is Tensor or kind is Parameter)) or is_stand_in(tensor)
             status, verdict, expected = verify(node, name, plain=plain) if ask else ("unverifiable", "", None)
             if status == "modified" and not tells_of(verdict, version):
                 status, verdict = "valid", ""  # A custom Function unpacks all at once: another one was modified.

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.graph_walk.known_nodes import Known
-from autograd_inspector.capture.graph_walk.regions import Borders
+from autograd_inspector.capture.graph_walk.regions import Borders, Edge
 from autograd_inspector.capture.graph_walk.saved_tensors import SavedTensors
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS
@@ -48,15 +48,15 @@ class Walk:
         recording.recorded.look(recording)
         self._saved = SavedTensors(recording)
 
-    def graph(self, roots: Iterable[Any]) -> AutogradGraph:
-        """All nodes below the given grad_fn nodes as they are now, whatever is recorded of them."""
+    def graph(self, roots: Iterable[Edge]) -> AutogradGraph:
+        """All nodes below the given results of grad_fn nodes as they are now, whatever is recorded of them."""
         walked = self._walk(roots, None)
         alone = tuple([node for node in walked.met if isinstance(node, Node)])
         blind = any(node.blind for node in alone) if self._ends else False
         return AutogradGraph(alone, tuple(walked.starts), bool(self._ends), blind)
 
-    def record(self, roots: Iterable[Any]) -> GraphHead:
-        """Record what is new of the graph below the given grad_fn nodes."""
+    def record(self, roots: Iterable[Edge]) -> GraphHead:
+        """Record what is new of the graph below the given results of grad_fn nodes."""
         recorded = self.recording.recorded
         walked = self._walk(roots, recorded)
         numbers, head = recorded.add(walked)
@@ -69,7 +69,7 @@ class Walk:
         return head
 
     def _walk(  # noqa: C901, PLR0912, PLR0915 - each call that it would make costs every node
-        self, roots: Iterable[Any], recorded: Recorded | None
+        self, roots: Iterable[Edge], recorded: Recorded | None
     ) -> Walked:
         numbers: dict[Any, int] = {}
         depths: list[int] = []
@@ -78,7 +78,7 @@ class Walk:
         roots, borders = list(roots), self._borders
         borders.begin_at(roots)
         starts = []
-        for root in roots:
+        for root, _ in roots:
             place = numbers.setdefault(root, len(depths))
             starts.append(place)
             if place == len(depths):

@@ -38,6 +38,29 @@ _VIEWS = 64
 _DETACHED = 4
 
 
+def rejoin(recording: Records, index: int, sources: tuple[int, ...]) -> None:
+    """Say of the op at ``index`` that it made a tensor of the values of others, without their history."""
+    while recording.scalar_reentries and recording.scalar_reentries[-1][0] == index:
+        recording.scalar_reentries.pop()
+    name, _, _, outputs, writes, site, call, region, traits, first, last, error = recording.ops[index]
+    versions = (-1,) * len(sources)
+    traits |= int(Trait.CUT)
+    recording.ops[index] = (
+        name,
+        sources,
+        versions,
+        outputs,
+        writes,
+        site,
+        call,
+        region,
+        traits,
+        first,
+        last,
+        error,
+    )
+
+
 class Exports:
     """Recognises a value that comes back: a float by its bits, an array by its identity or its base."""
 
@@ -149,25 +172,7 @@ class Exports:
         sources = tuple(dict.fromkeys(origins))
         if not sources:
             return
-        while recording.scalar_reentries and recording.scalar_reentries[-1][0] == index:
-            recording.scalar_reentries.pop()
-        name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
-        versions = (-1,) * len(sources)
-        traits |= int(Trait.CUT)
-        recording.ops[index] = (
-            name,
-            sources,
-            versions,
-            outputs,
-            writes,
-            site,
-            call,
-            region,
-            traits,
-            first,
-            last,
-            error,
-        )
+        rejoin(recording, index, sources)
 
     def tensors(self, runs: int) -> set[int]:
         """What may still come back: arrays that live, and what left since the last of so many backwards."""

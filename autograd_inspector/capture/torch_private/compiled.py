@@ -169,6 +169,23 @@ def compiles_backward() -> bool:
 
 
 fake_mode = looked_up("torch._subclasses:FakeTensorMode", "compiled graphs are run without data")
+_stand_in = looked_up("torch._subclasses:FakeTensor", "autograd is asked what compiled graphs saved and modified")
+_OURS = "_autograd_inspector"
+
+
+def mode_of_stand_ins() -> Any:
+    """A mode in which tensors have no data. They are told from the program's own of that kind."""
+    mode = fake_mode()()
+    setattr(mode, _OURS, True)
+    return mode
+
+
+def is_stand_in(tensor: Any) -> bool:
+    """Whether a tensor without data was made in such a mode: no code of the program's knows of it."""
+    kind = _stand_in() if _HOME in sys.modules else MISSING
+    return type(tensor) is kind and _OURS in vars(tensor.fake_mode)
+
+
 set_version = looked_up(
     "torch._C._autograd:_unsafe_set_version_counter", "what is written in compiled code has the right versions"
 )

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograd_inspector.capture.graph_walk.regions import Edge
 from autograd_inspector.capture.graph_walk.walk import Walk
 from autograd_inspector.capture.lines.local_names import held_modules, user_frames
 from autograd_inspector.capture.module_tree import parameters_of
@@ -158,7 +159,7 @@ class Engine:
         options = _options(args, kwargs)
         inputs = _inputs(args, kwargs)
         walk = Walk(recording)
-        head = walk.record(_nodes(outputs))
+        head = walk.record(_ends(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [recording.id_of(t) for t in inputs]
         if accumulate or not wanted:
@@ -231,7 +232,7 @@ class Engine:
         recording = self.recording
         record = recording.backwards[number]
         walk = Walk(recording, keep=True)
-        after = walk.graph(_nodes(outputs))
+        after = walk.graph(_ends(outputs))
         tensors = [tensor for _, tensor in recording.registry.alive({hook.tensor for hook in recording.tensor_hooks})]
         kept = record.retain_graph or record.create_graph
         before = graph_below(recording.recorded.nodes, record.graph)
@@ -308,8 +309,9 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
     return [tensor for tensor in _options(args, kwargs).get("inputs") or () if isinstance(tensor, Tensor)]
 
 
-def _nodes(outputs: Any) -> list[Any]:
-    return [node for node in map(_node, outputs) if node is not None]
+def _ends(outputs: Any) -> list[Edge]:
+    """(node, which of its results) of each."""
+    return [(node, end.output_nr) for end, node in zip(outputs, map(_node, outputs), strict=True) if node is not None]
 
 
 def _node(end: Any) -> Any:
@@ -345,7 +347,7 @@ def walk_alive(recording: Recording) -> None:
 def walk_roots(recording: Recording, roots: list[Tensor]) -> None:
     """Record the graph behind some tensors as one that no backward has consumed."""
     walk = Walk(recording)
-    head = walk.record(_nodes(roots))
+    head = walk.record(_ends(roots))
     end = len(recording.ops)
     ids = tuple(recording.id_of(root) for root in roots)
     recording.backwards.append(Backward(len(recording.backwards), "alive", end, end, -1, ids, head, tuple(walk.leaves)))

@@ -13,12 +13,16 @@ from typing import Any
 
 from torch import Tensor
 
+from autograd_inspector.capture.compiled.module_sources import Scope
 from autograd_inspector.capture.compiled.plan import OUTPUT, PLACEHOLDER, Plan, Ref
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.observers.calls.arguments import gather
+from autograd_inspector.capture.observers.compiled.outside import number_behind
+from autograd_inspector.capture.recording.raw_records import OP_NAME, OP_OUTPUTS
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, node_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.op import Trait
 
 RESUMED = "torch_dynamo_resume_in_"
@@ -45,11 +49,17 @@ class Bridges:
         self.place = -1
         """What broke that graph."""
         self._export = -1
+        self._numbers: dict[float, int] = {}
+        """The values of what that graph returned, where it is one number each -> the tensor."""
+        self._came: dict[float, int] = {}
+        """Numbers that the code has from torch since these calls began -> the op by which."""
 
     def over(self) -> None:
         """No compiled call runs any more."""
         self._left, self._export = (), -1
         self._met.clear()
+        self._numbers.clear()
+        self._came.clear()
 
     def given(self, arguments: Any) -> None:
         """A compiled call begins with these."""
@@ -65,6 +75,7 @@ class Bridges:
         tensors: list[Tensor] = []
         gather((results,), tensors)
         self._left, self._export = tuple([recording.id_of(each) for each in tensors]), -1
+        self._numbers.clear()
         self._meet(tensors)
         self.since = sequence_number()
         self.place = recording.stacks.of_frames(frames, outer) if frames else -1
@@ -76,20 +87,23 @@ class Bridges:
             name = method["name"] or method["quoted"]
             site = self.place if frames else outer
             self._export = recording.append(name, (recording.id_of(last),), traits=int(Trait.EXPORT), site=site)
+            self._numbers.update((number, recording.id_of(each)) for each in tensors for number in _number_in(each))
 
-    def arrive(self, plan: Plan, args: Sequence[Any], outer: int) -> None:
+    def arrive(self, plan: Plan, args: Sequence[Any], frame: FrameType, outer: int) -> None:
         """A graph is about to run: what it is given and nothing has made comes from the Python before it."""
         recording = self._recording
         if not plan.code.co_name.startswith(RESUMED) or not self._left:
             self._meet(each for each in args if isinstance(each, Tensor))
             return
-        sources = [step.source for step in plan.steps if step.kind == PLACEHOLDER]
-        for source, each in zip(sources, args, strict=False):
+        scope = Scope.of(frame)
+        for step, each in zip((step for step in plan.steps if step.kind == PLACEHOLDER), args, strict=False):
             if not isinstance(each, Tensor) or recording.registry.entry_of(each) is not None:
                 continue
             if needs_grad(each) and not is_leaf(each):
                 self.between(each, self._left, outer)
-            elif self._export >= 0 and not needs_grad(each) and _LOCAL.fullmatch(source):
+            elif number_behind(step, scope) is not None:
+                continue
+            elif self._export >= 0 and not needs_grad(each) and _LOCAL.fullmatch(step.source):
                 self._made("from_numpy", (), each, outer)
                 recording.scalar_reentries.append((len(recording.ops) - 1, self._export))
 
@@ -110,11 +124,20 @@ class Bridges:
                 self._met[node._sequence_nr(), each.output_nr] = self._recording.id_of(each)
 
     def numbers(self, frame: FrameType) -> dict[float, int]:
-        """The numbers that the code after a break goes on with, where a value left torch there -> the op by which."""
-        if self._export < 0 or not frame.f_code.co_name.startswith(RESUMED):
+        """The numbers that the code after a break goes on with, where a value left torch -> the op by which."""
+        if not frame.f_code.co_name.startswith(RESUMED):
             return {}
-        held = [value for name, value in locals_of(frame) if name.startswith(_KEPT)]
-        return dict.fromkeys((value for value in _floats(held) if value not in {0.0, 1.0}), self._export)
+        if self._export >= 0:
+            self._come_by(list(_floats([value for name, value in locals_of(frame) if name.startswith(_KEPT)])))
+        return dict(self._came)
+
+    def _come_by(self, held: list[float]) -> None:
+        """The code has these since the last break."""
+        taken = tuple(dict.fromkeys(self._numbers[value] for value in held if value in self._numbers))
+        op = self._recording.ops.get(self._export)
+        if taken and op is not None:  # The numbers themselves tell which of the results they were.
+            self._recording.ops[self._export] = (op[OP_NAME], taken, (-1,) * len(taken), *op[OP_OUTPUTS:])
+        self._came.update(dict.fromkeys((value for value in held if value not in {0.0, 1.0}), self._export))
 
     def _made(
         self, name: str, inputs: tuple[int, ...], result: Tensor, site: int, nodes: tuple[int, int] = (-1, -1)
@@ -153,6 +176,14 @@ def _floats(values: list[Any]) -> Iterator[float]:
             yield value
         elif type(value) is list:
             yield from _floats(value)
+
+
+def _number_in(result: Tensor) -> Iterator[float]:
+    """The value of a result that is one: the code is about to read one of them, and waits for its device then."""
+    if type(result) is Tensor and result.is_floating_point():
+        with DisableTorchFunction():
+            if result.numel() == 1 and not result.is_meta:
+                yield result.detach().item()
 
 
 def _last(plan: Plan, results: Any) -> Tensor | None:

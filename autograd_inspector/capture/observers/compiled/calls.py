@@ -14,6 +14,7 @@ from torch import nn
 
 from autograd_inspector.capture.compiled.fx_code import FxCode
 from autograd_inspector.capture.compiled.listener import unwatch, watch
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
@@ -179,7 +180,7 @@ class Compiled:
         if callback not in {None, False}:
             return original(callback)  # Whatever of ours ran after that would be compiled.
         before = original(callback)
-        if self._opener.may_look_on(frame.f_locals.get("fn")):
+        if self._opener.may_look_on(dict(locals_of(frame)).get("fn")):
             opened.append(KeptOut(self._opener.calls[-1], self._observers, frame))
             opened[-1].begin()
         return before
@@ -189,7 +190,7 @@ class Compiled:
         opened = self._thread.open
         while opened and all(each is not opened[-1][0] for each in outwards(frame)):
             self._leave()  # An interrupt kept it from being left.
-        frame_locals = frame.f_locals
+        frame_locals = dict(locals_of(frame))
         region = self._region(frame_locals.get("fn"), frame_locals.get("args", ()), frame_locals.get("kwargs", {}))
         opened.append((frame, region))
         region.begin()
@@ -197,8 +198,9 @@ class Compiled:
     def _leave(self) -> None:
         frame, region = self._thread.open[-1]
         error = None
-        if "result" in frame.f_locals:
-            region.done(frame.f_locals["result"])
+        frame_locals = dict(locals_of(frame))
+        if "result" in frame_locals:
+            region.done(frame_locals["result"])
         else:
             error = sys.exc_info()[1]
         region.end(error)

@@ -29,12 +29,15 @@ from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.calls.special import FROM_PYTHON
 from autograd_inspector.capture.observers.calls.transforms import crossed
 from autograd_inspector.capture.observers.compiled.bodies import Run, apply, chooses, inside_all, is_function
 from autograd_inspector.capture.observers.compiled.chosen import run_apart
-from autograd_inspector.capture.observers.compiled.outside import Outside
+from autograd_inspector.capture.observers.compiled.outside import Outside, number_behind
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
+from autograd_inspector.capture.recording.exports import rejoin
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.torch_private.calls import data_of, differentiate, transform_borders
 from autograd_inspector.capture.torch_private.compiled import tensor_of_tensors
@@ -110,6 +113,9 @@ class Interpreter:
             if step.kind == PLACEHOLDER:
                 results[number] = next(inputs)
                 self._name(step.source, results[number])
+                behind = number_behind(step, self._scope)
+                if behind is not None:
+                    outside.wrap(number, self.reentered.get(behind))
             elif step.kind == OUTPUT:
                 return resolved(step.args, results)[0]
             elif step.kind == CALL and step.target is set_grad_enabled:
@@ -118,24 +124,34 @@ class Interpreter:
                 self._enter(step)
                 with stacks.standing_in(sites[number], outer if step.bodies else None):
                     before = len(self._recording.ops)
-                    if step.role and (self.shadow is not None or not step.role.endswith(NUMBER)):
+                    followed = self.shadow is not None or not step.role.endswith(NUMBER) or outside.unwraps(step)
+                    if step.role and followed:
                         make = partial(self._made, plan, step, results)
                         results[number] = outside.make(number, step, resolved(step.args, results), make)
                     else:
                         results[number] = self._made(plan, step, results)
-                        if len(self._recording.ops) > before:
-                            self._link(step)
-                            outside.used(step)
+                        self._recorder.guard.run(self._follow, outside, number, step, before)
             for gone in step.dropped:
                 results.pop(gone, None)
         return ()
 
+    def _follow(self, outside: Outside, number: int, step: Step, before: int) -> None:
+        """A step has run as the program's own. ``before``: so many ops there had been."""
+        recorded = len(self._recording.ops) > before
+        if recorded and self.reentered:
+            self._link(step)
+        outside.follow(number, step, recorded=recorded)
+
     def _link(self, step: Step) -> None:
         """Numbers among a step's arguments that had left torch come back by it."""
         recording = self._recording
-        recording.scalar_reentries += [
-            (len(recording.ops) - 1, export) for number, export in self.reentered.items() if holds(step, number)
-        ]
+        index = len(recording.ops) - 1
+        held = [export for number, export in self.reentered.items() if holds(step, number)]
+        if held and (step.target in FROM_PYTHON or step.target is tensor_of_tensors()):
+            left = [tensor for export in held for tensor in recording.ops[export][OP_INPUTS]]
+            rejoin(recording, index, tuple(dict.fromkeys(left)))
+        else:
+            recording.scalar_reentries += [(index, export) for export in held]
 
     def _name(self, source: str, value: Any) -> None:
         """A leaf of no module has the name that the captured code has for it."""
@@ -198,8 +214,8 @@ class Interpreter:
     def _plainly(self, plan: Plan, step: Step, target: Any, args: Any, kwargs: Any) -> Any:
         """A function's result, also of one by which a tensor goes into a transform or out of it."""
         if target is tensor_of_tensors():
-            with DisableTorchFunction():  # Torch computes it by many ops.
-                return self._recorder.record(target, args, kwargs, "tensor")
+            with DisableTorchFunction():
+                return self._recorder.record(partial(_unseen, target), args, kwargs, "tensor")
         made = partial(self._calling(plan, step.line), target, args, kwargs)
         transform = self._borders.get(target, "") if step.kind == CALL else ""
         if not transform:
@@ -249,6 +265,12 @@ class Interpreter:
             with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
                 self._modules.enter(module, (), {})
             self._open.append((module, path, nth))
+
+
+def _unseen(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Torch computes the result by many ops of its own, which are one to the program."""
+    with DisableTorchFunction():  # The recorder has turned it on again for the program's call.
+        return function(*args, **kwargs)
 
 
 def _is_same(one: Opened, other: Opened) -> bool:

@@ -211,7 +211,7 @@ class Opener:
         return self._expanded(graph, args, frame)
 
     def _begins(self, graph: Graph, args: Sequence[Any], frame: FrameType, outer: int) -> None:
-        self.recorder.guard.run(self.bridges.arrive, graph.plan, args, outer)
+        self.recorder.guard.run(self.bridges.arrive, graph.plan, args, frame, outer)
         if graph.plan.code.co_name.startswith(RESUMED):
             self.recorder.guard.run(self.calls[0].goes_on, outer)
         self.recorder.guard.run(self.tally.runs, self.calls[0].function, graph.plan, frame)

@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from autograd_inspector.capture.compiled.leaving import LEAVES, RETURNS
-from autograd_inspector.capture.compiled.plan import Ref, Step
+from autograd_inspector.capture.compiled.leaving import LEAVES, OUTSIDE, RETURNS
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of
+from autograd_inspector.capture.compiled.plan import Made, Ref, Step
 from autograd_inspector.capture.observers.calls.arguments import gather
+from autograd_inspector.capture.recording.exports import rejoin
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
+from autograd_inspector.capture.torch_private.compiled import tensor_of_tensors
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.op import Trait
+
+
+def number_behind(step: Step, scope: Scope) -> float | None:
+    """The number that the code has where a graph is given a tensor, since that number is another one each time."""
+    made = step.made
+    if not isinstance(made, Made) or made.shape or made.dtype is not torch.float64 or made.requires_grad:
+        return None
+    value = value_of(step.source, scope)
+    return value if type(value) is float else None
 
 
 class Outside:
@@ -23,16 +37,29 @@ class Outside:
         self._recording = recording
         self._left: dict[int, int] = {}
         """Step -> the op by which what it has left torch."""
+        self._wrapped: set[int] = set()
+        """Steps that are a number of the code's, given as a tensor."""
+
+    def wrap(self, number: int, export: int | None) -> None:
+        """A step is given a number as a tensor. ``export``: the op by which that left torch before."""
+        self._wrapped.add(number)
+        if export is not None:
+            self._left[number] = export
+
+    def unwraps(self, step: Step) -> bool:
+        """Whether a step only takes such a number out of its tensor again, which the code does not."""
+        given = step.args[0] if self._wrapped and step.role.startswith(LEAVES) else None
+        return type(given) is Ref and given.step in self._wrapped
 
     def make(self, number: int, step: Step, args: Any, make: Callable[[], Any]) -> Any:
         """The result of a step that takes values out of torch, computes with them, or brings them back."""
         recording = self._recording
         with DisableTorchFunction():
             result = make()
-            if step.role.startswith(LEAVES):
+            source = self._source(step)
+            if step.role.startswith(LEAVES) and not self.unwraps(step):
                 self._left[number] = self._leave(step, args)
                 return result
-            source = self._source(step)
             if not step.role.startswith(RETURNS):
                 if source >= 0:
                     self._left[number] = source
@@ -41,16 +68,26 @@ class Outside:
             tensors: list[Tensor] = []
             gather((result,), tensors)
             outputs = tuple([recording.registry.enter(each, index, index).tensor for each in tensors])
-            recording.append("from_numpy", outputs=outputs, site=recording.stacks.here())
+            name = "tensor" if step.target in (torch.tensor, tensor_of_tensors()) else "from_numpy"
+            recording.append(name, outputs=outputs, site=recording.stacks.here())
             if source >= 0:
-                recording.scalar_reentries.append((index, source))
+                rejoin(recording, index, recording.ops[source][OP_INPUTS])
         return result
 
-    def used(self, step: Step) -> None:
-        """A step that made an op may have been given a number that left torch."""
-        source = self._source(step)
-        if source >= 0:
-            self._recording.scalar_reentries.append((len(self._recording.ops) - 1, source))
+    def follow(self, number: int, step: Step, *, recorded: bool) -> None:
+        """A step ran as the program's own: it may have taken a number out of torch, or have been given such a one."""
+        recording, source = self._recording, self._source(step)
+        last = len(recording.ops) - 1
+        if step.role.startswith(LEAVES) and recorded:
+            self._left[number] = last
+        elif source < 0:
+            return
+        elif step.role.startswith(OUTSIDE):
+            self._left[number] = source
+        elif recorded and not step.role.startswith(RETURNS):
+            recording.scalar_reentries.append((last, source))
+        elif recorded and not recording.ops[last][OP_INPUTS]:
+            rejoin(recording, last, recording.ops[source][OP_INPUTS])
 
     def _leave(self, step: Step, args: Any) -> int:
         recording = self._recording

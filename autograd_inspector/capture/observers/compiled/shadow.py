@@ -24,7 +24,7 @@ from autograd_inspector.capture.recording.compiled_regions import put_inside
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad, node_of, version_of
-from autograd_inspector.capture.torch_private.compiled import fake_mode, set_version
+from autograd_inspector.capture.torch_private.compiled import fake_mode, mode_of_stand_ins, set_version
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import MISSING
 from autograd_inspector.model.op import Write
@@ -74,7 +74,7 @@ class Shadow:
         """What the graph is run with."""
         self._start = len(self._recording.ops)
         valued = self.has_values
-        self.mode = torch.random.fork_rng() if valued else fake_mode()()
+        self.mode = torch.random.fork_rng() if valued else mode_of_stand_ins()
         with DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(mode=False):
             for at, each in enumerate(self._args):
                 if self._required[at] and self._edges[at] is None:
