@@ -66,10 +66,10 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         if self._report is not None:
             return self._report
         if not self._session.over:
-            raise RuntimeError("autograd_inspector: the report is there once the `with` block has ended")
-        why = "the end of the block was never reached, as when an interrupt strikes right before it"
+            raise RuntimeError("autograd_inspector: the report is available after the `with` block ends")
+        why = "the end of the block was not reached, as when an interrupt arrives right before it"
         if self._unmade:
-            why = f"{self._unmade} was raised while the block was closed"
+            why = f"{self._unmade} was raised while the block was closing"
         raise RuntimeError(f"autograd_inspector: there is no report: {why}")
 
     def try_fixes(self, program: Callable[[], object], *, limit: float = 60.0) -> Report:

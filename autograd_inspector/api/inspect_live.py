@@ -24,7 +24,7 @@ def inspect_graph(*roots: Tensor, model: nn.Module | None = None) -> Report:
         if not isinstance(root, Tensor):
             raise TypeError(f"inspect_graph: expected a torch.Tensor, got {type(root).__name__}")
     if not roots:
-        raise TypeError("inspect_graph: give it at least one tensor, e.g. inspect_graph(loss)")
+        raise TypeError("inspect_graph: pass at least one tensor, e.g. inspect_graph(loss)")
     return report_of(capture_graph(roots, model))
 
 
@@ -45,7 +45,7 @@ def inspect_optimizer(
         if not isinstance(inner, Optimizer):
             raise TypeError(f"inspect_optimizer: expected a torch.optim.Optimizer, got {type(each).__name__}")
     if not inner_optimizers:
-        raise TypeError("inspect_optimizer: give it at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
+        raise TypeError("inspect_optimizer: pass at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
     return report_of(capture_optimizers(inner_optimizers, *_modules(model)))
 
 
@@ -88,7 +88,7 @@ def inspect_checkpoint(
     """
     source: Any = checkpoint
     if not isinstance(source, (str, os.PathLike, Mapping)):
-        instead = "; give it its state_dict()" if hasattr(source, "state_dict") else ""
+        instead = "; pass its state_dict()" if hasattr(source, "state_dict") else ""
         raise TypeError(
             f"inspect_checkpoint: expected a path or a dict as checkpoint, got {type(source).__name__}{instead}"
         )

@@ -124,7 +124,7 @@ class Report(ReportData, frozen=True, dict=True):
         ``placement`` has a column a rank; a rank that holds nothing has an empty one. Sends placement and findings as
         JSON over the group's store (by default that of the default group): no tensor, no pickle, no collective.
         Without a process group this is the report of rank 0. Raises TimeoutError, on every rank that came, with the
-        ranks that did not come within ``timeout`` seconds; the group can be used as before.
+        ranks that did not respond within ``timeout`` seconds; the group can be used as before.
         """
         from autograd_inspector.api.ranks import gather
 

@@ -62,7 +62,7 @@ def check_options(options: Options) -> None:
     """Raise TypeError for an option that does not exist, ValueError for what one cannot be."""
     unknown = sorted(set(options) - _KNOWN)
     if unknown:
-        hint = did_you_mean(unknown[0], sorted(_KNOWN)) or f"; there are {sorted(_KNOWN)}"
+        hint = did_you_mean(unknown[0], sorted(_KNOWN)) or f"; the options are {sorted(_KNOWN)}"
         raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}{hint}")
     unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
     if unknown_formats:
@@ -71,10 +71,12 @@ def check_options(options: Options) -> None:
         raise ValueError(f"autograd_inspector: compiled={options['compiled']!r} is neither 'as it is' nor 'eager'")
     every, budget = options.get("every", 0), options.get("budget", BUDGET)
     if every != "auto" and not isinstance(every, int):
-        raise ValueError(f'autograd_inspector: every is a number of steps or "auto", not {every!r}')
+        raise ValueError(f'autograd_inspector: every must be a number of steps or "auto", not {every!r}')
     if every != "auto" and "budget" in options:
-        raise ValueError('autograd_inspector: budget goes with every="auto"')
+        raise ValueError('autograd_inspector: budget needs every="auto"')
     if every == "auto" and options.get("failing", False):
         raise ValueError('autograd_inspector: failing=True captures each step, so every="auto" cannot keep its budget')
     if not 0 <= budget < math.inf:
-        raise ValueError(f"autograd_inspector: budget is a share of the training's time such as 0.03, not {budget!r}")
+        raise ValueError(
+            f"autograd_inspector: budget must be a fraction of the training time such as 0.03, not {budget!r}"
+        )
