@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -89,8 +90,12 @@ def page(path: Path) -> list[str]:
 
 
 def prose(path: Path) -> list[str]:
-    """The paragraphs of a page of the site, or of README: neither code nor the directives around it."""
-    text = re.sub(r"^(```+).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    """The paragraphs of a page of the site, of README or of a tutorial, without code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells)
+    text = re.sub(r"^(```+).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
     return re.split(r"\n\s*\n", re.sub(r"`[^`\n]*`", "`code`", text))
 
@@ -103,17 +108,17 @@ def strings(path: Path) -> list[str]:
 
 @cache
 def written() -> dict[Path, list[str]]:
-    """All that the package, the front end, README and the pages of the site may show."""
+    """All that the package, the front end, README, the site and the tutorials may show."""
     read = {path: sentences(path) for path in PACKAGE.rglob("*.py")}
     for path in (PACKAGE / "rules").rglob("*.py"):
         read[path] = [*read[path], *page(path)]
-    read |= {path: prose(path) for path in (ROOT / "README.md", *PAGES.rglob("*.md"))}
+    read |= {path: prose(path) for path in (ROOT / "README.md", *PAGES.rglob("*.md"), *PAGES.parent.glob("*.ipynb"))}
     return read | {path: strings(path) for path in FRONT_END.rglob("*.ts")}
 
 
 @pytest.mark.parametrize("banned", BANNED)
 def test_sentences_are_plain(banned):
-    """No text of the package, the front end, README or the site uses the phrase; other docstrings and comments may."""
+    """No text of the package, the front end, README, the site or a tutorial uses the phrase; comments may."""
     assert sum(map(len, written().values())) > 1000
     used = [
         f"{path.name}: {text}" for path, texts in written().items() for text in texts if re.search(BANNED[banned], text)

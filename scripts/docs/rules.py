@@ -19,7 +19,8 @@ GROUPS = {
     "AG6": "Several ranks",
     "AG7": "Statistics over the steps",
 }
-"""First letters of a code -> what these rules are about."""
+"""First letters of a code -> what these rules are about; a group without a title is of other rules."""
+OTHERS = "Other rules"
 
 
 def rule_pages() -> dict[str, str]:
@@ -30,10 +31,10 @@ def rule_pages() -> dict[str, str]:
 
 def _index() -> str:
     parts = ["# Rules\n", INTRODUCTION]
-    for group, title in GROUPS.items():
+    for group in sorted({*GROUPS, *(code_[:3] for code_ in CATALOGUE)}):
         rules = [rule for code_, rule in sorted(CATALOGUE.items()) if code_.startswith(group)]
         rows = [(f"[{rule.code}]({rule.code}.md)", code(rule.name), escaped(rule.summary)) for rule in rules]
-        parts.append(f"## {group}xx: {title}\n\n{table(('code', 'name', 'what it finds'), rows)}")
+        parts.append(f"## {group}xx: {GROUPS.get(group, OTHERS)}\n\n{table(('code', 'name', 'what it finds'), rows)}")
     listed = "\n".join(sorted(CATALOGUE))
     parts.append(f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n")
     return "\n".join(parts)
