@@ -12,23 +12,25 @@ from autograd_inspector.kernel.spelling import did_you_mean
 
 
 class Options(TypedDict, total=False):
-    """What every integration takes.
+    """The options of every integration.
 
-    ``first``: the first N steps of a run are inspected (1); ``every``: and every K-th (0: no further ones).
-    ``failing``: a step that raises is explained, whichever it is (True). Any step may fail, so
-    every step is recorded, and discarded when it ends, for about 0.06 ms of CPU a torch call, however large the
-    tensors are. Where that is too much, False captures only the chosen.
-    ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
-    those where something is new: see :class:`.WithinBudget`. ``failing`` is False then.
+    ``first``: inspect the first N steps of a run (1); ``every``: and every K-th step (0: none).
+    ``failing``: explain the step that raises (True). Any step may raise, so every step is recorded and discarded when
+    it ends, which costs about 0.06 ms of CPU time per torch call, independent of tensor sizes. False records only the
+    chosen steps.
+    ``every="auto"``: inspect as many steps as make the training longer by at most ``budget`` (0.03), and the steps
+    where something is new; the other steps cost nothing: see :class:`.WithinBudget`. ``failing`` is False in this case.
     ``values``, ``ignore``, ``compiled``: as in ``inspect()``.
-    ``vitals``: each captured step (with ``failing`` all, else the chosen ones) adds its gradient norms, updates,
-    activations and memory to one record of the run. It is in ``callback.vitals`` and in the reports, the last step's
-    figures go to the trainer's loggers, and at the end of the run three CSV tables are written into ``directory``.
-    ``directory``: where the reports go, by default a folder beside the trainer's own logs; ``formats``: any of "html",
-    "json", "txt", or () for no file.
-    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
-    and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
-    At the end of the run rank 0 writes one report of all on the last chosen step, ``all-ranks.html``: it compares them.
+    ``vitals``: each captured step (with ``failing`` every step, otherwise the chosen ones) adds its gradient norms,
+    updates, activations and memory to one record of the run. The record is in ``callback.vitals`` and in the reports.
+    The figures of the last step go to the trainer's loggers, and three CSV tables are written to ``directory`` at the
+    end of the run.
+    ``directory``: the folder for reports, by default beside the trainer's own logs; ``formats``: any of "html", "json",
+    "txt", or () for no files.
+    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps. Another rank reports only on a step that
+    raised there, if a finding explains it, so a rank that only lost its connection to a failed rank prints nothing.
+    True: all ranks report. At the end of the run, rank 0 writes ``all-ranks.html``, which compares all ranks in the
+    last chosen step.
     """
 
     first: int

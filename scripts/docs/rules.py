@@ -43,8 +43,8 @@ def _index() -> str:
 INTRODUCTION = """\
 A finding names its rule, `AG201 saved-tensor-modified`. Code and name are stable. **error**: the program raised, would
 raise, or computes wrong gradients. **warning**: a trainable parameter does not learn, or optimizer state is misplaced.
-**info**: worth seeing, often intended. A parameter is *trainable* if it requires grad **and** is in an optimizer that the
-capture saw.
+**info**: worth seeing, often intended. A parameter is *trainable* if it requires grad **and** is in an optimizer that
+the capture saw.
 
 `autograd-inspect rule AG201` prints a page in the terminal, `--ignore AG406,AG1` drops findings by code, by a
 prefix of a code, or by name.

@@ -16,7 +16,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 
 
 class PreflightError(RuntimeError):
-    """What was given cannot be tried: one line says what to do."""
+    """The arguments cannot be tried; the message is one line that says what to do."""
 
 
 class ModelCopy:
