@@ -16,9 +16,7 @@ from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
-_ON_PURPOSE = (
-    "Where it is a constant on purpose (a target, a weight of a loss, a start value), nothing needs to change."
-)
+_ON_PURPOSE = "If it is meant to be a constant (a target, a loss weight, an initial value), no change is needed."
 _BACKWARD = "passed to backward"
 
 
@@ -45,9 +43,7 @@ def cut_problem(
     """A problem with one cut; the effect on what is meant to learn is added to the message."""
     severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
     if cut.kept:
-        fix = (
-            "Compute it again for each loss: drop what was kept when the parameters change, and when training goes on."
-        )
+        fix = "Compute it again for each loss: discard the stored value when the parameters change, and when training resumes."
         locations, cures = (*_readers(analysis, cut), *locations), ()
     if severity == "info":
         fix = f"{fix} {_ON_PURPOSE}"
@@ -73,7 +69,7 @@ def _readers(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:
     """Where the last loss read what was kept of it."""
     last = max((at for t in cut.kept for at in analysis.capture.readers[t]), default=-1)
     site = analysis.capture.ops[last].site
-    return analysis.user_frames(site, "used here, in each round since")
+    return analysis.user_frames(site, "used here in each later iteration")
 
 
 def described(analysis: Analysis, op: Op) -> str:
@@ -133,8 +129,9 @@ def _effect(analysis: Analysis, cut: GradientCut) -> str:
     if cut.partial:
         return f"{names} {agree(parameter_names, 'gets', 'get')} gradients from other parts of the loss, but none through this one"
     if cut.kept:
-        they, do = agree(parameter_names, "it", "they"), agree(parameter_names, "gets", "get")
-        return f"all losses since then use that value, and {names} {do} no gradient any more, as {they} did before"
+        return (
+            f"all later losses use that value, so {names} no longer {agree(parameter_names, 'gets', 'get')} a gradient"
+        )
     if not cut.fatal:
         return f"{names} {agree(parameter_names, 'gets', 'get')} no gradient"
     return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)

@@ -24,14 +24,14 @@ FILE = "<demo>"
 
 
 def demo() -> Report:
-    """Run one training step that fails, print the program and its error, and return the report on it.
+    """Run one failing training step, print the program and its error, and return the report.
 
     ::
 
         autograd_inspector.demo()
 
-    As the last line of a notebook's cell it shows the interactive report; elsewhere the report is printed, too. The
-    random streams of the caller stay as they are. Raises NestedInspectionError inside a capture.
+    As the last line of a notebook cell, it shows the interactive report; elsewhere it also prints the report. The
+    caller's random number generators do not change. Raises NestedInspectionError inside a capture.
     """
     # Where tracebacks and reports look for the lines of what is no file.
     linecache.cache[FILE] = len(PROGRAM), None, PROGRAM.splitlines(keepends=True), FILE

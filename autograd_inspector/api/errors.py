@@ -8,7 +8,7 @@ from autograd_inspector.model.wording import counted
 
 
 class AutogradFindingsError(Exception):
-    """A program ran well, but has findings that the user declared a failure (``--fail-on``)."""
+    """A program ended normally, but has findings that the user asked to fail on (``--fail-on``)."""
 
     def __init__(self, report: Report, findings: tuple[Finding, ...]) -> None:
         self.report = report

@@ -19,7 +19,7 @@ from autograd_inspector.own_files import is_own
 
 
 class inspect:  # noqa: N801 - a context manager reads as a verb
-    """Observe the autograd of a block.
+    """Record the autograd activity of a block.
 
     ::
 
@@ -27,12 +27,12 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
             step()
         inspection.report
 
-    ``values=True`` lets the inspector read tensor values (NaN, zero gradients); ``ignore`` drops findings by rule
-    code or prefix ("AG406", "AG4"). ``compiled="eager"`` runs what ``torch.compile`` made as it is written, uncompiled,
-    so that all of it is observed. ``timeout``: a rank of several that stands at one place for so many seconds says on
-    stderr what it waits for and where, while it waits; 0: never. The report is there also when the block raised; the
-    exception passes through. Used for another block, it has that one's report. Raises NestedInspectionError inside
-    another block.
+    ``values=True`` lets the inspector read tensor values (NaN, zero gradients). ``ignore`` drops findings by rule code
+    or prefix ("AG406", "AG4"). ``compiled="eager"`` runs compiled functions uncompiled, so that every op is seen.
+    ``timeout``: with several ranks, a rank that stays at one place for this many seconds writes to stderr where it is
+    and what it waits for; 0 turns this off. The report is available even if the block raised, and the exception passes
+    through unchanged. An object that is used for a second block has the report of that block. Raises
+    NestedInspectionError inside another block.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
 
     @property
     def report(self) -> Report:
-        """What was seen; raises RuntimeError while the block still runs."""
+        """The report on the block; raises RuntimeError while the block is still running."""
         if self._report is not None:
             return self._report
         if not self._session.over:
-            raise RuntimeError("autograd_inspector: the report is there once the `with` block has ended")
-        why = "the end of the block was never reached, as when an interrupt strikes right before it"
+            raise RuntimeError("autograd_inspector: the report is available after the `with` block ends")
+        why = "the end of the block was not reached, as when an interrupt arrives right before it"
         if self._unmade:
-            why = f"{self._unmade} was raised while the block was closed"
+            why = f"{self._unmade} was raised while the block was closing"
         raise RuntimeError(f"autograd_inspector: there is no report: {why}")
 
     def try_fixes(self, program: Callable[[], object], *, limit: float = 60.0) -> Report:

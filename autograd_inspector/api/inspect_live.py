@@ -16,26 +16,27 @@ from autograd_inspector.capture.observers.optimizers.placement import unwrapped
 
 
 def inspect_graph(*roots: Tensor, model: nn.Module | None = None) -> Report:
-    """The autograd graph behind one or more tensors, as it stands now.
+    """The current autograd graph of one or more tensors.
 
-    ``model`` gives names to the parameters. Raises TypeError for anything but tensors.
+    ``model`` provides names for the parameters. Raises TypeError for anything except tensors.
     """
     for root in roots:
         if not isinstance(root, Tensor):
             raise TypeError(f"inspect_graph: expected a torch.Tensor, got {type(root).__name__}")
     if not roots:
-        raise TypeError("inspect_graph: give it at least one tensor, e.g. inspect_graph(loss)")
+        raise TypeError("inspect_graph: pass at least one tensor, e.g. inspect_graph(loss)")
     return report_of(capture_graph(roots, model))
 
 
 def inspect_optimizer(
     optimizer: Optimizer | Iterable[Optimizer], model: nn.Module | Iterable[nn.Module] | None = None
 ) -> Report:
-    """Where the parameters, gradients and state of an optimizer, or of several that share a model, live.
+    """Where the parameters, gradients and state of an optimizer are, or of several optimizers that share a model.
 
-    With ``model``, or several, also: which of their parameters no optimizer holds, and which the optimizers hold that
-    no model has. Wrappers are looked through: LightningOptimizer, accelerate's AcceleratedOptimizer,
-    ZeroRedundancyOptimizer. Raises TypeError when ``optimizer`` is no torch.optim.Optimizer, or ``model`` no module.
+    With one or more models, the report also lists parameters that are in no optimizer, and parameters that an optimizer
+    holds but no model has. Wrappers are unwrapped: LightningOptimizer, accelerate's AcceleratedOptimizer,
+    ZeroRedundancyOptimizer. Raises TypeError if ``optimizer`` is not a torch.optim.Optimizer or ``model`` is not a
+    module.
     """
     optimizers: list[Any] = [optimizer]
     if isinstance(optimizer, Iterable) and not isinstance(optimizer, (Tensor, nn.Module, str)):
@@ -45,7 +46,7 @@ def inspect_optimizer(
         if not isinstance(inner, Optimizer):
             raise TypeError(f"inspect_optimizer: expected a torch.optim.Optimizer, got {type(each).__name__}")
     if not inner_optimizers:
-        raise TypeError("inspect_optimizer: give it at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
+        raise TypeError("inspect_optimizer: pass at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
     return report_of(capture_optimizers(inner_optimizers, *_modules(model)))
 
 
@@ -64,7 +65,7 @@ def _modules(models_argument: nn.Module | Iterable[nn.Module] | None) -> list[nn
 
 
 def inspect_model(model: nn.Module) -> Report:
-    """The parameters of a model: shapes, devices, gradients, what is frozen."""
+    """The parameters of a model: shapes, devices, gradients, and which are frozen."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"inspect_model: expected a torch.nn.Module, got {type(model).__name__}")
     return report_of(capture_model(model))
@@ -75,20 +76,20 @@ def inspect_checkpoint(
     model: nn.Module | None = None,
     optimizer: Optimizer | None = None,
 ) -> Report:
-    """What loading a checkpoint into a model and an optimizer would do, before anything is loaded.
+    """What loading a checkpoint into a model and an optimizer would do, without loading it.
 
-    ``checkpoint`` is what torch.save wrote (opened with ``weights_only=True`` and mapped, whatever the file asks for),
-    a .safetensors file, a folder of sharded ones, or a dict that is loaded already. Without model and optimizer the
-    report tells what it holds. Only names, shapes, dtypes and devices are read; nothing is copied or changed.
+    ``checkpoint`` is a file written by torch.save (always opened with ``weights_only=True`` and memory-mapped), a
+    .safetensors file, a folder of sharded files, or a loaded dict. Without model and optimizer, the report lists the
+    contents. Only names, shapes, dtypes and devices are read; nothing is copied or changed.
 
-    Raises CheckpointError (a ValueError) in one line when it is missing, damaged, foreign, or would run code; TypeError
-    for arguments of another kind.
+    Raises CheckpointError (a ValueError, in one line) if the file is missing, damaged, of an unknown format, or would
+    run code, and TypeError for arguments of the wrong type.
 
-    Facts: torch.load, torch.nn.Module.load_state_dict, torch.optim.Optimizer.load_state_dict.
+    See torch.load, torch.nn.Module.load_state_dict, torch.optim.Optimizer.load_state_dict.
     """
     source: Any = checkpoint
     if not isinstance(source, (str, os.PathLike, Mapping)):
-        instead = "; give it its state_dict()" if hasattr(source, "state_dict") else ""
+        instead = "; pass its state_dict()" if hasattr(source, "state_dict") else ""
         raise TypeError(
             f"inspect_checkpoint: expected a path or a dict as checkpoint, got {type(source).__name__}{instead}"
         )

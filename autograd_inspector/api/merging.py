@@ -26,7 +26,9 @@ def merge_reports(reports: Iterable[Report | str | bytes] | Mapping[int, Report 
         read = [(report.capture.rank, report) for _, report in read]
     of_rank = dict(sorted(read))
     if not of_rank or len(of_rank) < len(read):
-        raise ValueError("merge_reports: two reports are of one rank" if read else "merge_reports: there is no report")
+        raise ValueError(
+            "merge_reports: two reports come from the same rank" if read else "merge_reports: no reports were passed"
+        )
     sizes = [report.capture.world_size for report in of_rank.values() if report.capture.world_size <= MOST_RANKS]
     ranks = sorted({*of_rank, *range(max(sizes, default=0))})
     return with_reports(ranks_report({r: part_of(of_rank[r]) if r in of_rank else None for r in ranks}), of_rank)

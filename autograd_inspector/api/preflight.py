@@ -18,7 +18,7 @@ __all__ = ["Preflight", "PreflightError", "PreflightFindingsError", "preflight"]
 
 
 class PreflightFindingsError(AutogradFindingsError):
-    """Not every trainable parameter learns, or the step raised."""
+    """Some trainable parameters do not train, or the step raised."""
 
     def __init__(self, preflight: Preflight) -> None:
         super().__init__(preflight.report, tuple(f for f in preflight.report.findings if f.severity != "info"))
@@ -27,9 +27,9 @@ class PreflightFindingsError(AutogradFindingsError):
 
 
 class Preflight(Struct, frozen=True):
-    """What one step on a copy showed: of each parameter, and the report on the step.
+    """The result of one trial step: what happened to each parameter, and the report on the step.
 
-    ``traceback`` is that of the step when it raised, as text, else "".
+    ``traceback`` is the traceback of the step as text if it raised, otherwise "".
     """
 
     parameters: tuple[Learning, ...]
@@ -38,23 +38,23 @@ class Preflight(Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether all trainable parameters got a gradient and moved, and nothing worse than info was found."""
+        """True if all trainable parameters got a gradient and changed, and no finding is worse than info."""
         meant = [each for each in self.parameters if each.meant]
         calm = all(finding.severity == "info" for finding in self.report.findings)
         return bool(meant) and all(each.ok for each in meant) and calm and not self.report.capture.error
 
     @property
     def stuck(self) -> tuple[Learning, ...]:
-        """The trainable parameters that did not learn."""
+        """The trainable parameters that got no gradient or did not change."""
         return tuple(each for each in self.parameters if each.meant and not each.ok)
 
     def raise_for_findings(self) -> None:
-        """Raise PreflightFindingsError, an AutogradFindingsError that says all of it, unless everything is ``ok``."""
+        """Raise PreflightFindingsError (an AutogradFindingsError) with all details, unless everything is ``ok``."""
         if not self.ok:
             raise PreflightFindingsError(self)
 
     def to_text(self) -> str:
-        """The verdict, who did not learn and why, the findings with their lines, the traceback."""
+        """The verdict, the parameters that did not train and why, the findings with their lines, the traceback."""
         text = to_text(self.parameters, self.report)
         return f"{text}\n{self.traceback}" if self.traceback else text
 
@@ -74,7 +74,7 @@ def preflight(
     values: bool = False,
     ignore: tuple[str, ...] | list[str] = (),
 ) -> Preflight:
-    """Try one training step, and say whether every trainable parameter gets a gradient and moves.
+    """Try one training step, and check whether every trainable parameter gets a gradient and changes.
 
     ::
 
@@ -82,15 +82,15 @@ def preflight(
         print(check)
         check.raise_for_findings()
 
-    ``loss_fn(model, batch)`` returns a scalar tensor. It is given copies: model, optimizer and random streams are
-    afterwards what they were, bit by bit, also when the step raises, which is told in the result. The copies need as
-    much memory again. Model, batch and optimizer state are where the training will have them.
+    ``loss_fn(model, batch)`` returns a scalar tensor. It gets copies: afterwards, model, optimizer and random number
+    generators are bit-identical to before, even if the step raises (the result then says so). The copies need as much
+    memory again. Put model, batch and optimizer state where the training will have them.
 
-    Meant to learn is what requires grad and sits in the optimizer. Where a first step gives some of it a gradient of
-    exactly zero, a second one tells whether that lasts.
+    A parameter is trainable if it requires grad and is in the optimizer. If some of them get a gradient of exactly zero
+    in the first step, a second step checks whether that persists.
 
-    Raises TypeError for arguments of another kind, PreflightError (one line) when the model cannot be copied or
-    ``loss_fn`` does something else than it should, NestedInspectionError inside a capture.
+    Raises TypeError for arguments of the wrong type, PreflightError (one line) if the model cannot be copied or
+    ``loss_fn`` does not return a scalar loss of the copy, and NestedInspectionError inside a capture.
     """
     inner = checked(model, loss_fn, optimizer)
     session = Session(values=values, stop=caller_frame(1))

@@ -35,46 +35,45 @@ ColorBy = Literal["gradient", "device"]
 
 
 class Report(ReportData, frozen=True, dict=True):
-    """What one inspection saw (``capture``) and concluded (``findings``, most severe first), and every form of it."""
+    """The recording of one inspection (``capture``), its ``findings`` (most severe first), and its output formats."""
 
     def to_text(self, *, width: int = 100, color: bool = False, order: Literal["model", "bytes"] = "model") -> str:
-        """Everything, as text; ``color`` for a terminal that shows ANSI colours.
+        """The whole report as text; ``color`` adds ANSI colours for a terminal.
 
-        ``width`` in columns, at least 20; ``order`` of the placement table: as in the model, or the largest first.
-        Raises ValueError for anything else.
+        ``width``: columns, at least 20. ``order`` of the placement table: as in the model, or the largest first. Raises
+        ValueError for other values.
         """
         from autograd_inspector.views.text.report import to_text
 
         return to_text(self, width=width, color=color, order=order)
 
     def to_json(self) -> str:
-        """Everything, as JSON that :meth:`from_json` reads."""
+        """The whole report as JSON that :meth:`from_json` reads."""
         return encode(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
-        """The report in JSON text, also of an earlier version; raises ReportFormatError for anything else."""
+        """Read a report from JSON, also from an earlier version; raises ReportFormatError if it is not a report."""
         return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture), OLDER)
 
     def patched(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> dict[str, str]:
-        """File name -> its whole new text, with the edits that cure the findings; nothing is written.
+        """File name -> its new text, with the edits that fix the findings; no file is written.
 
-        ``codes``: of findings of these rules alone (AG201, or AG2 for all of a kind); by default of errors and
-        warnings. ``unsafe=False`` leaves out edits that may change what the program means beyond the fault. Of edits
-        that overlap the first finding's are made. A notebook's cell is under the name of its file in the kernel. Files
-        that no edit changes are not in it.
+        ``codes`` selects findings by rule (AG201, or AG2 for all of that group); by default errors and warnings.
+        ``unsafe=False`` omits edits that may change what the program does. If edits overlap, the edits of the first
+        finding are used. A notebook cell is listed under its file name in the kernel. Files without edits are omitted.
         """
         return patched_files(self.findings, None if codes is None else tuple(codes), unsafe=unsafe)
 
     def to_patch(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> str:
-        """The same as one unified diff, as `git apply` and `patch -p1` read it; "" where there is nothing to change."""
+        """The same as one unified diff for `git apply` and `patch -p1`; "" if there is nothing to change."""
         return patch_of(self.patched(codes, unsafe=unsafe))
 
     def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
-        """The collapsed graph in the DOT language, in at most about that many boxes.
+        """The collapsed graph in the DOT language, with about ``boxes`` boxes at most.
 
-        ``color_by``, the colour of a box: by what gradient does there, or "device": by where its tensors live.
-        Raises ValueError for anything else, and for fewer than one box.
+        ``color_by`` chooses the colour of a box: "gradient", whether gradients flow there, or "device", where its
+        tensors are. Raises ValueError for other values, and for fewer than one box.
         """
         from autograd_inspector.views.picture.dot import to_dot
 
@@ -82,24 +81,24 @@ class Report(ReportData, frozen=True, dict=True):
         return source
 
     def to_svg(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
-        """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
+        """The collapsed graph as SVG; raises GraphvizMissingError if `dot` is not installed."""
         from autograd_inspector.views.picture.dot import to_dot
         from autograd_inspector.views.picture.render import svg_of
 
         return svg_of(to_dot(self, boxes=boxes, color_by=color_by))
 
     def render(self, path: str | os.PathLike[str], *, boxes: int = 40, color_by: ColorBy = "gradient") -> Path:
-        """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
+        """Draw the collapsed graph into a file; the suffix sets the format: .svg, .png, .pdf."""
         from autograd_inspector.views.picture.dot import to_dot
         from autograd_inspector.views.picture.render import render
 
         return render(to_dot(self, boxes=boxes, color_by=color_by), Path(path))
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False) -> str:
-        """Everything as one static HTML page, also written to ``path``; ``interactive``: with the widget in it.
+        """The whole report as one static HTML page, also written to ``path``; ``interactive=True`` includes the widget.
 
-        Nothing in either comes from the network. Raises WidgetNotBuiltError for an interactive page in a checkout
-        whose widget was not built.
+        Neither page loads anything from the network. Raises WidgetNotBuiltError for an interactive page in a checkout
+        without the built widget.
         """
         from autograd_inspector.views.html.page import to_interactive_html
         from autograd_inspector.views.html.report import to_html
@@ -110,21 +109,21 @@ class Report(ReportData, frozen=True, dict=True):
         return page
 
     def widget(self, *, compare: Report | None = None, name: str = "") -> ReportWidget:
-        """The interactive widget; ``compare`` puts another report beside this one, under that name.
+        """The interactive widget; ``compare`` shows another report next to this one, labelled with ``name``.
 
-        Raises WidgetNotBuiltError in a checkout whose widget was not built.
+        Raises WidgetNotBuiltError in a checkout without the built widget.
         """
         from autograd_inspector.kernel.widget import ReportWidget
 
         return ReportWidget(self, compare=compare, name=name)
 
     def gather(self, *, timeout: float = 60.0, group: Any = None) -> RanksReport:
-        """One report of all ranks of a torch.distributed process group, on each of them: call it on every rank.
+        """One report of all ranks of a torch.distributed process group; call it on every rank.
 
-        ``placement`` has a column a rank; a rank that holds nothing has an empty one. Sends placement and findings as
-        JSON over the group's store (by default that of the default group): no tensor, no pickle, no collective.
-        Without a process group this is the report of rank 0. Raises TimeoutError, on every rank that came, with the
-        ranks that did not come within ``timeout`` seconds; the group can be used as before.
+        ``placement`` has a column per rank; the column of a rank without parameters is empty. Placement and findings
+        are sent as JSON over the group's store (by default the store of the default group): no tensor, no pickle, no
+        collective. Without a process group, this is the report of rank 0. Raises TimeoutError on every rank that took
+        part, with the ranks that did not respond within ``timeout`` seconds; the group remains usable.
         """
         from autograd_inspector.api.ranks import gather
 

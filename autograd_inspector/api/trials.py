@@ -82,7 +82,7 @@ class Trials:
         self._after = self._rerun(texts)
         took = f"{time.perf_counter() - started:.1f} s"
         if self._after is None:
-            self._say(f"{codes}: the trial of the fix did not end with a report ({took})")
+            self._say(f"{codes}: the trial of the fix produced no report ({took})")
             return "not cured"
         cured = is_cured(self._report, self._after, whole or findings)
         self._say(f"{codes}: the fix {'cures it' if cured else 'does not cure it'} (tried in {took})")

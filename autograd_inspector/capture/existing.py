@@ -48,8 +48,8 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     for tensor in tensors:
         if node_of(tensor) is None:
             recording.note(
-                "A tensor given has no grad_fn: "
-                + ("it is a leaf." if needs_grad(tensor) else "it does not require grad, so nothing leads to it.")
+                "A given tensor has no grad_fn: "
+                + ("it is a leaf." if needs_grad(tensor) else "it does not require grad, so it has no graph.")
             )
     recording.name_variables(tensors)
     walk_roots(recording, tensors)

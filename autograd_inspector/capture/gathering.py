@@ -35,9 +35,9 @@ Merge = Callable[[Mapping[int, bytes]], bytes]
 def exchange(part: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
     """Call ``merge({rank: its bytes})`` on the group's first rank; every rank gets what it returns.
 
-    Without a process group this process is rank 0 of one. Raises TimeoutError with the ranks that did not come within
-    ``timeout`` seconds (the group can be used as before, and a later call starts anew), ValueError where this process
-    is not in ``group``, RuntimeError where the group has no store (MPI) or merging failed.
+    Without a process group this process is rank 0 of one. Raises TimeoutError with the ranks that did not respond
+    within ``timeout`` seconds (the group can be used as before, and a later call starts anew), ValueError where this
+    process is not in ``group``, RuntimeError where the group has no store (MPI) or merging failed.
     """
     if not timeout > 0:
         raise ValueError(f"gather: timeout is a positive number of seconds, got {timeout!r}")
@@ -91,7 +91,7 @@ def _store_or_error(group: Any) -> Any:
     store = store_of(group)
     if store is None:
         raise RuntimeError(
-            "gather: this process group shows no store (MPI has none): write report.to_json() into a file on each rank "
+            "gather: this process group has no store (as with MPI): write report.to_json() into a file on each rank "
             "and run `autograd-inspect merge` on them"
         )
     return store
@@ -163,7 +163,7 @@ class _Meeting:
 
     def _missing_text(self, missing: list[int]) -> str:
         names = f"{agree(missing, 'rank', 'ranks')} {', '.join(map(str, missing))}"
-        return f"gather: {names} of {len(self.ranks)} did not come within {self.timeout:g} s"
+        return f"gather: {names} of {len(self.ranks)} did not respond within {self.timeout:g} s"
 
     def _key(self, name: str) -> str:
         return f"{_NAME}/{self.round}/{name}"

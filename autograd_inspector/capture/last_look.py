@@ -16,7 +16,7 @@ from autograd_inspector.capture.tensors.attributes import has_history
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 
-LEFT_OUT = "autograd_inspector could not look at everything that the program held at the end:"
+LEFT_OUT = "autograd_inspector could not read all objects that the program held at the end:"
 
 
 class LastLook:

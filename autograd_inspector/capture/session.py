@@ -47,14 +47,14 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.torch_errors import TorchError, says
 
-TAKEN_OFF = "Something took the inspector's mode off torch's stack of modes: what ran after that is missing."
+TAKEN_OFF = "Something removed the inspector's mode from torch's mode stack: calls after that are missing."
 
 INTERRUPTED = (
-    "An interrupt kept an earlier capture from being closed: it has no report. What it had put into torch was taken "
-    "away before this one began."
+    "An interrupt prevented an earlier capture from closing, so it has no report. Its hooks in torch were removed "
+    "before this capture began."
 )
-STOPPED = "Recording was stopped on request: what ran after that is missing."
-STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
+STOPPED = "Recording was stopped on request: calls after that are missing."
+STRUCK = "An interrupt arrived while a torch call was being recorded: that call may be missing."
 
 _HOLDING = (TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT, TorchError.NUMPY_OF_TRACKED)
 """What was refused is somewhere in the program's own objects."""
@@ -254,7 +254,7 @@ class Session:
         """End here: the program opens a capture of its own in that frame."""
         where = "" if to is None else f" ({Path(to.f_code.co_filename).name}:{to.f_lineno})"
         self.recording.note(
-            f"recording stopped where the program opened its own inspect() block{where}: that one saw what came after"
+            f"recording stopped where the program opened its own inspect() block{where}: that block recorded the rest"
         )
         self._ended = self.finish()
 

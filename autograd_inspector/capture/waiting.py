@@ -74,7 +74,7 @@ class Waiting:
             if capture is not None:
                 self._told(capture)
         except Exception as failure:
-            self._recording.note(f"what this rank waited for is not known: {type(failure).__name__}: {failure}")
+            self._recording.note(f"the call that this rank waits for is not known: {type(failure).__name__}: {failure}")
         return True
 
     def _several(self) -> bool:

@@ -12,23 +12,25 @@ from autograd_inspector.kernel.spelling import did_you_mean
 
 
 class Options(TypedDict, total=False):
-    """What every integration takes.
+    """The options of every integration.
 
-    ``first``: the first N steps of a run are inspected (1); ``every``: and every K-th (0: no further ones).
-    ``failing``: a step that raises is explained, whichever it is (True). Any step may fail, so
-    every step is recorded, and discarded when it ends, for about 0.06 ms of CPU a torch call, however large the
-    tensors are. Where that is too much, False captures only the chosen.
-    ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
-    those where something is new: see :class:`.WithinBudget`. ``failing`` is False then.
+    ``first``: inspect the first N steps of a run (1); ``every``: and every K-th step (0: none).
+    ``failing``: explain the step that raises (True). Any step may raise, so every step is recorded and discarded when
+    it ends, which costs about 0.06 ms of CPU time per torch call, independent of tensor sizes. False records only the
+    chosen steps.
+    ``every="auto"``: inspect as many steps as make the training longer by at most ``budget`` (0.03), and the steps
+    where something is new; the other steps cost nothing: see :class:`.WithinBudget`. ``failing`` is False in this case.
     ``values``, ``ignore``, ``compiled``: as in ``inspect()``.
-    ``vitals``: each captured step (with ``failing`` all, else the chosen ones) adds its gradient norms, updates,
-    activations and memory to one record of the run. It is in ``callback.vitals`` and in the reports, the last step's
-    figures go to the trainer's loggers, and at the end of the run three CSV tables are written into ``directory``.
-    ``directory``: where the reports go, by default a folder beside the trainer's own logs; ``formats``: any of "html",
-    "json", "txt", or () for no file.
-    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
-    and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
-    At the end of the run rank 0 writes one report of all on the last chosen step, ``all-ranks.html``: it compares them.
+    ``vitals``: each captured step (with ``failing`` every step, otherwise the chosen ones) adds its gradient norms,
+    updates, activations and memory to one record of the run. The record is in ``callback.vitals`` and in the reports.
+    The figures of the last step go to the trainer's loggers, and three CSV tables are written to ``directory`` at the
+    end of the run.
+    ``directory``: the folder for reports, by default beside the trainer's own logs; ``formats``: any of "html", "json",
+    "txt", or () for no files.
+    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps. Another rank reports only on a step that
+    raised there, if a finding explains it, so a rank that only lost its connection to a failed rank prints nothing.
+    True: all ranks report. At the end of the run, rank 0 writes ``all-ranks.html``, which compares all ranks in the
+    last chosen step.
     """
 
     first: int
@@ -62,7 +64,7 @@ def check_options(options: Options) -> None:
     """Raise TypeError for an option that does not exist, ValueError for what one cannot be."""
     unknown = sorted(set(options) - _KNOWN)
     if unknown:
-        hint = did_you_mean(unknown[0], sorted(_KNOWN)) or f"; there are {sorted(_KNOWN)}"
+        hint = did_you_mean(unknown[0], sorted(_KNOWN)) or f"; the options are {sorted(_KNOWN)}"
         raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}{hint}")
     unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
     if unknown_formats:
@@ -71,10 +73,12 @@ def check_options(options: Options) -> None:
         raise ValueError(f"autograd_inspector: compiled={options['compiled']!r} is neither 'as it is' nor 'eager'")
     every, budget = options.get("every", 0), options.get("budget", BUDGET)
     if every != "auto" and not isinstance(every, int):
-        raise ValueError(f'autograd_inspector: every is a number of steps or "auto", not {every!r}')
+        raise ValueError(f'autograd_inspector: every must be a number of steps or "auto", not {every!r}')
     if every != "auto" and "budget" in options:
-        raise ValueError('autograd_inspector: budget goes with every="auto"')
+        raise ValueError('autograd_inspector: budget needs every="auto"')
     if every == "auto" and options.get("failing", False):
         raise ValueError('autograd_inspector: failing=True captures each step, so every="auto" cannot keep its budget')
     if not 0 <= budget < math.inf:
-        raise ValueError(f"autograd_inspector: budget is a share of the training's time such as 0.03, not {budget!r}")
+        raise ValueError(
+            f"autograd_inspector: budget must be a fraction of the training time such as 0.03, not {budget!r}"
+        )

@@ -129,21 +129,21 @@ def options_of(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[st
     accepted = [name for name in signatures.signature(Checks.inspect).parameters if not name.startswith(("_", "self"))]
     for name in keywords:
         if name not in accepted:
-            there_are = f"; there are {', '.join(accepted)}"
+            there_are = f"; the arguments are {', '.join(accepted)}"
             raise TypeError(f"no argument {name!r}{did_you_mean(name, accepted) or there_are}")
     if "fail_on" in keywords and keywords["fail_on"] is None:
         raise ValueError("fail_on=None checks nothing; leave the marker out, or use the fixture autograd_inspect")
     _checked(keywords.get("fail_on"), keywords.get("ignore", ()))
     if not isinstance(keywords.get("values", False), bool):
-        raise TypeError(f"values is True or False, not {keywords['values']!r}")
+        raise TypeError(f"values must be True or False, not {keywords['values']!r}")
     if keywords.get("compiled", "as it is") not in {"as it is", "eager"}:
-        raise ValueError(f"compiled is 'as it is' or 'eager', not {keywords['compiled']!r}")
+        raise ValueError(f"compiled must be 'as it is' or 'eager', not {keywords['compiled']!r}")
     return dict(keywords)
 
 
 def _checked(fail_on: Any, ignore: Any) -> tuple[str, ...]:
     if fail_on is not None and fail_on not in LEVELS:
-        raise ValueError(f"fail_on is 'error' or 'warning', not {fail_on!r}")
+        raise ValueError(f"fail_on must be 'error' or 'warning', not {fail_on!r}")
     texts = (ignore,) if isinstance(ignore, str) else ignore
     if not isinstance(texts, list | tuple | set | frozenset) or not all(isinstance(code, str) for code in texts):
         raise TypeError(f"ignore takes rule codes such as ('AG406',), not {ignore!r}")

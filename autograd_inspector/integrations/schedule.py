@@ -55,14 +55,14 @@ class Regularly:
 
 
 class WithinBudget:
-    """As many steps as may be watched for the training to take ``budget`` (a share, 0.03) longer at most.
+    """Inspect as many steps as make the training longer by at most ``budget`` (a fraction, 0.03).
 
-    Watched whatever it costs, up to a limit: the first two; the step after one with another number of autograd nodes
-    than was seen before, and where such steps recur at a distance, the one at that distance; the step after one whose
-    report told something new. A report that tells nothing new is not delivered.
+    These steps are inspected regardless of cost, up to a limit: the first two; the step after one with a new number of
+    autograd nodes (if such steps recur at a fixed distance, the one at that distance); and the step after one with a
+    new finding. A report without new findings is not delivered.
 
-    What a watched step costs is its time less the median time of the last unwatched steps, with all that lies between
-    ``begins`` and ``ended``. ``clock``: seconds.
+    The cost of an inspected step is its time minus the median time of the last steps that were not inspected, including
+    everything between ``begins`` and ``ended``. ``clock``: seconds.
     """
 
     def __init__(self, budget: float, first: int, clock: Callable[[], float] = time.perf_counter) -> None:

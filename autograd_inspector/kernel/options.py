@@ -63,8 +63,8 @@ Run a cell once and show what autograd recorded.
 
   %%autograd_inspect [options]            on top of a cell: run it, then report
   %autograd_inspect [options] EXPR        report on a live tensor, optimizer, model or report
-  %autograd_inspect --torchviz EXPR       torchviz's picture, with the names of our parameters
-  %autograd_inspect on [options] | off    inspect every cell from now on, or no longer
+  %autograd_inspect --torchviz EXPR       torchviz's picture, with the names of your parameters
+  %autograd_inspect on [options] | off    start or stop inspecting every cell
 
 Example, a cell whose backward fails:
 
@@ -80,11 +80,11 @@ def _parser() -> MagicArgumentParser:
     parser = MagicArgumentParser(MAGIC, description=DESCRIPTION)
     add = parser.add_argument
     names: dict[str, Any] = {"action": "extend", "type": _names, "default": [], "metavar": "NAME"}
-    add("words", nargs="*", metavar="on|off|EXPR", help="all cells from now on, or what to look at")
+    add("words", nargs="*", metavar="on|off|EXPR", help="on, off, or the object to inspect")
     add("--model", **names, help="also name this model's parameters")
-    add("--optimizer", **names, help="also look at this optimizer")
+    add("--optimizer", **names, help="also inspect this optimizer")
     add("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
-    add("--eager", action="store_true", help="run what torch.compile made uncompiled, so that all of it is seen")
+    add("--eager", action="store_true", help="run compiled functions uncompiled, so that every op is seen")
     add(
         "--ignore",
         action="extend",
@@ -93,14 +93,16 @@ def _parser() -> MagicArgumentParser:
         metavar="CODE",
         help="drop findings: AG406 or AG1,AG4",
     )
-    add("--fail-on", choices=("error", "warning"), help="fail a cell that raises nothing but has such a finding")
+    add(
+        "--fail-on", choices=("error", "warning"), help="fail a cell that has such a finding, even if it raises nothing"
+    )
     add("--html", type=_file, metavar="FILE", help="also write the report as a web page")
     add("--json", type=_file, metavar="FILE", help="also write the report as JSON")
     add("--store", type=_variable, metavar="NAME", help="put the report into this variable")
     add("--quiet", action="store_true", help="display nothing")
     add("--try-fixes", action="store_true", help="run the cell again, in a copy, with each fix")
     add("--torchviz", action="store_true", help="show torchviz's picture of EXPR")
-    add("-h", "--help", action="store_true", help="show this, and run nothing")
+    add("-h", "--help", action="store_true", help="show this help and run nothing")
     return parser
 
 
@@ -115,7 +117,7 @@ def parse(line: str) -> Options:
     except (UsageError, ValueError) as mistake:
         raise mistaken(spelled(str(mistake), PARSER)) from None
     if arguments["words"] and arguments["try_fixes"]:
-        raise mistaken(f"--try-fixes belongs on top of the cell that is to run again: %%{MAGIC} --try-fixes")
+        raise mistaken(f"--try-fixes needs a cell to run again: %%{MAGIC} --try-fixes")
     return Options(
         words=tuple(arguments["words"]),
         models=tuple(arguments["model"]),

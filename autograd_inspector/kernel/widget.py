@@ -26,7 +26,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class ReportWidget(anywidget.AnyWidget):
-    """Shows a report; ``selected`` are the ids of the selected nodes of ``report.graph``, in both directions."""
+    """Shows a report; ``selected`` holds the ids of the selected nodes of ``report.graph`` and can be set."""
 
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
@@ -69,9 +69,9 @@ class ReportWidget(anywidget.AnyWidget):
         return tuple(self.report.graph.nodes[number] for number in self.selected)
 
     def select(self, *what: int | str) -> tuple[GraphNode, ...]:
-        """Select nodes by id, or by name: a parameter, a module, an op, a rule code such as "AG201".
+        """Select nodes by id or by name: a parameter, a module, an op, or a rule code such as "AG201".
 
-        Returns them; raises ValueError in one line for a name that nothing has. Without arguments nothing is selected.
+        Returns the nodes. Raises ValueError (one line) for an unknown name. Without arguments, clears the selection.
         """
         node_ids: list[int] = []
         for one in what:
@@ -83,7 +83,7 @@ class ReportWidget(anywidget.AnyWidget):
         return self.selected_nodes
 
     def on_select(self, callback: Callable[[tuple[GraphNode, ...]], object]) -> Callable[[], None]:
-        """Call ``callback`` with the selected nodes whenever they change; returns what stops that."""
+        """Call ``callback`` with the selected nodes whenever they change; returns a function that ends this."""
 
         def changed(_change: Any) -> None:
             callback(self.selected_nodes)

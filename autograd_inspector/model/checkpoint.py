@@ -15,7 +15,7 @@ FileFormat = Literal[
 
 
 class CheckpointError(ValueError):
-    """Something that is no checkpoint, or one that cannot be read safely: one line, what is wrong and what to do."""
+    """A file that is not a checkpoint, or cannot be read safely; the message is one line that says what to do."""
 
 
 class CheckpointTensor(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -14,10 +14,10 @@ Verdict = Literal["cured", "not cured", ""]
 
 
 class Edit(Struct, frozen=True, omit_defaults=True):
-    """``text`` takes the place of what stands between two places of a file or of a notebook's cell.
+    """A replacement: ``text`` replaces the range between two positions of a file or a notebook cell.
 
-    ``lineno`` and ``end_lineno`` count from 1 as the editor's gutter does, ``column`` and ``end_column`` from 0, in
-    UTF-8 bytes. ``cell`` is the execution count of the notebook cell ("In [3]"), None in a file.
+    ``lineno`` and ``end_lineno`` count from 1 as in the editor, ``column`` and ``end_column`` from 0, in UTF-8 bytes.
+    ``cell`` is the execution count of the notebook cell ("In [3]"), None in a file.
     """
 
     filename: str

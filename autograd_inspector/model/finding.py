@@ -38,11 +38,11 @@ class Problem(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
-    """A problem under the code and the name of the rule that found it.
+    """A problem, with the code and the name of the rule that found it.
 
-    ``consequences`` are the findings that follow from this one, ``excerpts`` the lines of ``locations`` in the text
-    around them. ``edits`` cure the finding alone, all of them together; ``applicability``: whether they are safe to
-    make unseen; ``verified``: what a trial run with them showed; ``patch``: the edits as a unified diff.
+    ``consequences`` are the findings that follow from this one. ``excerpts`` are the lines of ``locations`` with the
+    text around them. ``edits`` together fix this finding; ``applicability`` says whether they are safe to apply without
+    a review, ``verified`` what a trial run with them showed, and ``patch`` is their unified diff.
     """
 
     rule: str
@@ -63,19 +63,19 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
     @property
     def code(self) -> tuple[Excerpt, ...]:
-        """The excerpts; of a report that was kept without the text, the lines alone."""
+        """The excerpts; only the lines themselves if the report was saved without the text around them."""
         return self.excerpts or excerpts_of(self.locations, lambda _: {})
 
     @property
     def names_all(self) -> bool:
-        """Whether the message names all that the finding concerns."""
+        """Whether the message names everything that the finding concerns."""
         return all(
             re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|\.[\w*])", self.message) is not None for name in self.subjects
         )
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The patch's lines without its headers, each with its sign, less their common indentation; none too long."""
+        """The patch without headers and common indentation; each line has its sign, and long lines are shortened."""
         lines: list[str] = []
         for line in self.patch.split("\n"):
             if line.startswith("@@"):
@@ -89,7 +89,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, rule: str, name: str, problem: Problem, edits: tuple[Edit, ...] = ()) -> Finding:
-        """What a rule found, as its finding, with the edits of the first cure that can be written."""
+        """The finding for a problem of a rule, with the edits of the first fix that can be written."""
         return cls(
             rule,
             name,

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 
 class Location(Struct, frozen=True, omit_defaults=True):
-    """One line of the program, as the editor's gutter numbers it.
+    """One line of the program, numbered as in the editor.
 
     ``lineno`` and ``end_lineno`` count from 1, ``column`` and ``end_column`` from 0 (UTF-8 bytes, as
-    :meth:`code.co_positions` gives them; -1 where unknown). ``cell`` is the execution count of the notebook cell
-    ("In [3]"), None in a file. ``target`` is the variable that the statement assigns, "" where it assigns none.
-    ``assigned`` is the variable that the statement assigns what it makes of the expression, ``namespaces`` the modules
-    and classes whose functions the expression calls, ``block_end`` the last line of the ``with`` statement that enters
-    what the expression returns. ``library`` tells installed packages from the user's own files.
+    :meth:`code.co_positions` returns them; -1 if unknown). ``cell`` is the execution count of the notebook cell ("In
+    [3]"), None in a file. ``target`` is the variable that the statement assigns, "" if there is none. ``assigned`` is
+    the variable that gets the value computed from the expression. ``namespaces`` are the modules and classes whose
+    functions the expression calls. ``block_end`` is the last line of the ``with`` statement that enters the result of
+    the expression. ``library`` is True for installed packages and False for the user's own files.
     """
 
     filename: str
@@ -37,12 +37,12 @@ class Location(Struct, frozen=True, omit_defaults=True):
 
     @property
     def line(self) -> tuple[str, int]:
-        """The file and the line: two that are equal lie on one line."""
+        """The file and the line: equal for two locations on the same line."""
         return self.filename, self.lineno
 
     @property
     def scope(self) -> tuple[str, str]:
-        """The file and the function: two that are equal lie in one body."""
+        """The file and the function: equal for two locations in the same function body."""
         return self.filename, self.function
 
     @property

@@ -27,8 +27,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A `.detach()`, `.detach_()` or `.data` cuts trainable parameters off the loss.
 
     Why it matters
-        A detached tensor has the same values and no history. What lies behind it gets no gradient: backward raises
-        "does not require grad" when nothing else leads to a parameter, and says nothing at all when something does.
+        A detached tensor has the same values but no graph. Parameters before it get no gradient: backward raises "does
+        not require grad" if no other path leads to a parameter, and raises nothing if one does.
 
     Example
         ::
@@ -79,17 +79,11 @@ def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
 def _reversed(analysis: Analysis, found: Estimator) -> Problem:
     value, gradient = name_of(analysis, found.value), name_of(analysis, found.gradient)
     if found.swapped:
-        text = (
-            f"the straight-through estimator has its two terms the wrong way round: its value is that of {value}, as if "
-            f"{gradient} were not there, and the gradient goes to {gradient} instead of {value}"
-        )
-        fix = f"Detach the difference to what learns: `{value} + ({gradient} - {value}).detach()`."
+        text = f"the two terms of the straight-through estimator are swapped: its value is that of {value} alone, and the gradient goes to {gradient} instead of {value}"
+        fix = f"Detach the difference: `{value} + ({gradient} - {value}).detach()`."
     else:
-        text = (
-            f"the straight-through estimator detaches the wrong one of its two terms: its value is that of {value}, and the "
-            f"gradient of {gradient} comes back with its sign reversed"
-        )
-        fix = f"Detach the one that is subtracted: `{value} - {gradient}.detach() + {gradient}`."
+        text = f"the straight-through estimator detaches the wrong term: its value is that of {value}, and {gradient} gets its gradient with the sign reversed"
+        fix = f"Detach the term that is subtracted: `{value} - {gradient}.detach() + {gradient}`."
     return Problem(
         "warning",
         text,
@@ -119,23 +113,23 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
     what = spelled(op.name) if is_a(op.name, OpKind.DETACHES) else "nn.Parameter()"
     if op.name == "set_data":
         target = join_names((name_of(analysis, write.tensor) for write in op.writes), 3)
-        return what, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
+        return what, f"gives {target} the values of a computed tensor, but not its graph", _FUNCTIONAL
     if op.name == "grad":
         tensors = analysis.capture.tensors
         named = [t for t in op.outputs if tensors[t].names or tensors[t].variable]
         result = join_names(names_of(analysis, named), 3) or "a gradient"
         fix = "Write torch.autograd.grad(..., create_graph=True) where its result takes part in the loss."
-        return what, f"returns {result} without a graph, for create_graph is False", fix
+        return what, f"returns {result} without a graph, because create_graph is False", fix
     if bypassed(analysis.capture, op, cut.through[0]):
-        kept = f"changes {name_of(analysis, cut.through[0])} without recording the history of what it writes"
+        kept = f"changes {name_of(analysis, cut.through[0])} without recording how the new values were computed"
         return f"`{op.name}` through an alias (.data or .detach())", kept, _FUNCTIONAL
     if copied_in(analysis.capture, op, cut.through[0]):
         target = join_names((name_of(analysis, write.tensor) for write in op.writes), 3)
         loading = analysis.capture.regions[op.region].library == LOADING
         by = "load_state_dict()" if loading else f"`{op.name}`"
-        return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
+        return by, f"gives {target} the values of a computed tensor, but not its graph", _FUNCTIONAL
     if not is_a(op.name, OpKind.DETACHES):
-        return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
+        return what, f"makes a new leaf from the result of `{op.name}`, without its graph", _FUNCTIONAL
     return what, f"cuts {described(analysis, op)} from the graph", attached_advice(analysis, cut, what)
 
 

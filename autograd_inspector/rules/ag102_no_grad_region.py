@@ -18,8 +18,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Under `torch.no_grad()` or `torch.set_grad_enabled(False)` nothing is recorded. Called as a function,
-        `set_grad_enabled(False)` stays in force after the helper that called it has returned. Custom backwards and
-        hooks run with grad mode off as well, unless the backward that calls them was given create_graph=True.
+        `set_grad_enabled(False)` stays in effect after the helper that called it returns. Custom backwards and hooks
+        also run with grad mode off, unless backward is called with create_graph=True.
 
     Example
         ::
@@ -60,7 +60,7 @@ def _in_engine(analysis: Analysis) -> Iterator[Problem]:
             "error",
             f"{name} was computed while backward ran {f'`{short_name(called)}`' if called else 'a hook'}, where grad mode is "
             "off: it does not require grad, and cannot be differentiated",
-            "Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad.",
+            "Compute the tensor to differentiate under `with torch.enable_grad():`, from tensors that require grad.",
             analysis.places((made, "computed here, without a graph"), (run, "differentiated here")),
             (name,),
             ops=(made.index,),

@@ -15,7 +15,7 @@ from autograd_inspector.model.op import Op, Region, Trait
 from autograd_inspector.model.remedy import Remedies, Substitute
 from autograd_inspector.model.rewrites import Reenter
 from autograd_inspector.model.torch_errors import TorchError, says
-from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 
 _REFUSED = (
     TorchError.INFERENCE_SAVED,
@@ -30,8 +30,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """Computed under `torch.inference_mode()`, or a tensor made there used where autograd records.
 
     Why it matters
-        An inference tensor has no version counter and no history, for good. It cannot be saved for backward, and what
-        is computed from parameters under inference mode gives them no gradient.
+        An inference tensor never has a version counter or a graph. It cannot be saved for backward, and results
+        computed from parameters in inference mode give those parameters no gradient.
 
     Example
         ::
@@ -80,7 +80,7 @@ def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
         names = [name_of(analysis, tensor) for tensor in inference_makers]
         yield Problem(
             "error",
-            f"made in torch.inference_mode(), {summarize_names(names)} can never learn: inference tensors cannot be updated "
+            f"{summarize_names(names)} {agree(names, 'was', 'were')} created in torch.inference_mode() and can never be trained: inference tensors cannot be updated "
             "outside of it",
             "Build the model outside of torch.inference_mode().",
             (
@@ -126,12 +126,12 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
         what = (
             f"`{op.name}` modifies {name} in place, but {name} was made {since}, and torch allows that only within it"
         )
-        instead = f"put {copy_of(analysis, name)} in its place before it is updated outside of it"
+        instead = f"put {copy_of(analysis, name)} in its place before updating it outside of inference mode"
     elif says(op.error, TorchError.INFERENCE_OTHER):
-        what = f"`{op.name}` was refused for {name}, which was made {since} and can never require grad outside of it"
+        what = f"`{op.name}` was refused for {name}, which was made {since} and cannot require grad outside of it"
         instead = f"use {copy_of(analysis, name)} outside of it"
     else:
-        what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved"
+        what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and cannot be saved for backward"
         instead = f"use {copy_of(analysis, name)} outside of it"
     return Problem(
         "error",

@@ -26,8 +26,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """The value went to Python, NumPy, pickle or another process and came back, or was rewrapped by `torch.tensor`.
 
     Why it matters
-        `torch.tensor(loss)`, `loss.item()`, `.numpy()` and collectives copy the value and leave the history behind.
-        With `requires_grad=True` on the copy backward even runs: on a graph of one node. NumPy refuses a tensor that still
+        `torch.tensor(loss)`, `loss.item()`, `.numpy()` and collectives copy the value without the graph. With
+        `requires_grad=True` on the copy, backward runs, but on a graph of one node. NumPy refuses a tensor that still
         has its graph.
 
     Example
@@ -60,7 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             cut,
             f"{way} turned {what} into plain Python or NumPy values, so gradients cannot flow through it"
             if left
-            else f"{way} made a copy of {what} that has no history",
+            else f"{way} made a copy of {what} without its graph",
             _rewrap_fix(cut.ops[0], what),
             analysis.places(
                 (op, "left torch here" if left else "rewrapped here"), *((o, "left torch here") for o in taken)
@@ -139,9 +139,9 @@ def _rewrap_fix(op: Op, source: str) -> str:
         instead = f"Use torch.distributed.nn.functional.{followed(op.name)}, which has a gradient"
         if not op.name.startswith("all_gather"):
             return f"{instead}."
-        return f"{instead}, or put the local tensor back into what was gathered, in the place of this rank."
+        return f"{instead}, or replace this rank's entry of the gathered list with the local tensor."
     if op.name == "unpickle":
-        return f"Use {source} itself: a pickle (torch.save, multiprocessing) keeps values, not where they came from."
+        return f"Use {source} itself: pickling (torch.save, multiprocessing) keeps values but not the graph."
     return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."
 
 
@@ -154,10 +154,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
         name, made, held = name_of(analysis, tensor), analysis.flow.birth(tensor), kept_by(analysis, tensor)
         yield Problem(
             "error",
-            f"NumPy cannot take {name}{kept_as(held, name) or ','} which requires grad: it was computed where gradient is recorded",
-            f"Compute it under `with torch.no_grad():` where nothing trains on it, or take `{name}.detach().numpy()`."
+            f"NumPy cannot take {name}{kept_as(held, name) or ','} which requires grad: it was computed with grad mode on",
+            f"Compute it under `with torch.no_grad():` if nothing trains with it, or take `{name}.detach().numpy()`."
             if is_path(name)
-            else "Compute it under `with torch.no_grad():` where nothing trains on it, or call detach() before numpy().",
+            else "Compute it under `with torch.no_grad():` if nothing trains with it, or call detach() before numpy().",
             (
                 *kept_places(analysis, held),
                 *analysis.places((made, "computed with its graph here"), (op, "refused here")),

@@ -18,11 +18,11 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A parameter in a plain list, made in forward, or held as a bare tensor: `parameters()` does not know it.
+    """A parameter in a plain list, made in forward, or held as a bare tensor: `parameters()` omits it.
 
     Why it matters
-        nn.Module finds parameters that are attributes, in ModuleList or in ParameterList. In a Python list, or made
-        anew in each forward, they get gradients and are never stepped.
+        nn.Module finds parameters that are attributes, in ModuleList or in ParameterList. Parameters in a Python list,
+        or created again in each forward, get gradients but are never updated.
 
     Example
         ::
@@ -163,8 +163,7 @@ def _empty(analysis: Analysis) -> Problem:
     sites = [event.site for event in registered] + [change.site for change in bare]
     return Problem(
         "error",
-        "the module given to the optimizer has no parameters: what it was to learn is held in a plain list or as bare "
-        "tensors",
+        "the module given to the optimizer has no parameters: its layers or weights are held in a plain list or as bare tensors",
         "Hold layers in nn.ModuleList and weights as nn.Parameter attributes.",
         dedupe_locations([place for site in sites for place in analysis.user_frames(site, "made here")])[:8],
         tuple(names),

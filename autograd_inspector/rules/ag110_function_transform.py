@@ -16,12 +16,12 @@ from autograd_inspector.model.wording import summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A torch.func transform that refuses a function, or differentiates one that does not use what it is given.
+    """A torch.func transform that refuses a function, or differentiates one that does not use its arguments.
 
     Why it matters
-        `vmap` runs the function once for all samples, so it has to know whether all of them share one dropout mask. The
-        error is raised at the random op, which may be far away from the call of `vmap`. `torch.func.grad` of a function that
-        calls a module with the module's own parameters, and not with those that it is given, returns zeros.
+        `vmap` runs the function once for all samples, so it must know whether all of them share one dropout mask. The
+        error is raised at the random op, possibly far from the call of `vmap`. `torch.func.grad` returns zeros for a
+        function that calls a module with the module's own parameters instead of the parameters passed to the function.
 
     Example
         ::
@@ -70,9 +70,8 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
     names = names_of(analysis, sorted(read))
     return Problem(
         "warning",
-        f"torch.func.grad returns zeros: what the function returns is computed from {summarize_names(names)}, and not from "
-        "the tensors that it is differentiated by",
-        f"Call {model or 'the model'} with the parameters that the function is given: "
+        f"torch.func.grad returns zeros: what the function returns is computed from {summarize_names(names)}, not from the tensors that it is differentiated with respect to",
+        f"Call {model or 'the model'} with the parameters that are passed to the function: "
         "`torch.func.functional_call(model, params, args)`.",
         analysis.places(
             (first.site if call is None or call.site < 0 else call.site, "computed here"),
@@ -102,7 +101,7 @@ def _not_scalar(analysis: Analysis) -> Iterator[Problem]:
         "error",
         "torch.func.grad differentiates functions that return a single number, and this one returns "
         + (f"a tensor of shape {shape}" if shape else "something else"),
-        "Reduce what the function returns (`.sum()`, `.mean()`), or use torch.func.jacrev or torch.func.vjp.",
+        "Reduce the result of the function (`.sum()`, `.mean()`), or use torch.func.jacrev or torch.func.vjp.",
         (*made, *analysis.user_frames(capture.error_site, "transformed function called here")),
         ("torch.func.grad",),
     )
@@ -116,9 +115,8 @@ def _random(analysis: Analysis, event: RandomUnderVmap) -> Problem:
     site = op.site if op is not None else analysis.capture.error_site
     return Problem(
         "error",
-        f"{what} under torch.vmap, which was not given randomness=",
-        'Pass `randomness="different"` to vmap for a random draw of each sample, or `randomness="same"` for one that all '
-        "samples share.",
+        f"{what} under torch.vmap, which was called without randomness=",
+        'Pass `randomness="different"` to vmap for separate draws for each sample, or `randomness="same"` for one draw that all samples share.',
         analysis.places((event, "made by vmap here"), (site, "random op called here")),
         ("torch.vmap", *([op.name] if op is not None else [])),
         ops=(op.index,) if op is not None else (),

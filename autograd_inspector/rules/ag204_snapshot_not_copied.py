@@ -21,10 +21,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A snapshot that shares memory with the tensors it was taken from: `state_dict()`, `.data` and `detach()` copy nothing.
 
     Why it matters
-        The optimizer updates parameters in place, so the "old" values follow: restoring them restores nothing, their
-        difference to the new ones is zero, and comparing them always says that nothing changed. A target network that
-        was made by `target = net` is the network itself; in a list to which one tensor was appended repeatedly, all
-        entries are that tensor.
+        The optimizer updates parameters in place, so the "old" values change too: restoring them restores nothing,
+        their difference to the new ones is zero, and a comparison always finds no change. A target network that was
+        made by `target = net` is the network itself; in a list to which one tensor was appended repeatedly, all entries
+        are that tensor.
 
     Example
         ::
@@ -61,12 +61,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     names = names_of(analysis, found.tensors)
     done = "averaged with" if found.averages else "copied onto"
-    often = "" if found.loaded else " in each round"
+    often = "" if found.loaded else " in each iteration"
     return Problem(
         "info" if found.loaded else "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')}{often}: "
-        f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
-        "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
+        f"source and target are the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
+        "If you need two models, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
         "model another name, and `copy.copy(model)` shares its parameters.",
         analysis.places((found.op, f"{done} itself here"), (found.step, "moved here")),
         tuple(names),
@@ -79,11 +79,11 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
     name = name_of(analysis, found.tensor)
     return Problem(
         "warning",
-        f"`{found.stacked.name}` gets one and the same tensor {found.count} times: {name} was kept without a copy each time, "
+        f"`{found.stacked.name}` gets the same tensor {found.count} times: {name} was kept without a copy each time, "
         f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
         f"Keep a copy of each: `{_simple(name)}.clone()` where it is stored, or compute a new tensor instead of changing it "
         "in place.",
-        analysis.places((found.changed, "changed in place here"), (found.stacked, "put together here")),
+        analysis.places((found.changed, "changed in place here"), (found.stacked, "combined here")),
         (name,),
         ops=(found.stacked.index,),
         cures=tuple(

@@ -32,9 +32,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A new value of a parameter that nothing uses: `p.clamp(-1, 1)` returns it, `p.clamp_(-1, 1)` writes it.
 
     Why it matters
-        The parameter keeps its value, so weights are not clipped, a target network never follows, a decay has no effect.
-        `p = (1 - tau) * p + tau * q` in a loop gives the name `p` to another tensor, and is lost in the next round. A
-        hook that gives the name `grad` to a new tensor has to return it.
+        The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
+        effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
+        iteration. A hook that binds `grad` to a new tensor must return it.
 
     Example
         ::
@@ -71,8 +71,7 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         f"`{events[0].name}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no parameter "
         "changes here",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
-        "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable or to a dict only gives "
-        "that name to another tensor.",
+        "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable or to a dict only binds that name to another tensor.",
         analysis.places(*((event, "new value computed and discarded here") for event in events)),
         tuple(names),
         ops=tuple(event.at for event in events),
@@ -132,14 +131,13 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} copied before `{first.written.name}` wrote "
-            f"{agree(names, 'it', 'them')}, and nothing ever reads the {agree(names, 'copy', 'copies')}: training goes on "
-            "from what was written",
+            f"{agree(names, 'it', 'them')}, and nothing ever reads the {agree(names, 'copy', 'copies')}: training continues with the new values",
             f"Copy the old {agree(names, 'value', 'values')} back before the next step: `p.copy_(backup)` under "
             "torch.no_grad().",
             analysis.places(
                 (first.written, "written here, and not restored"),
                 (first.taken, "copied here"),
-                (analysis.capture.ops[first.step], "step() goes on from there"),
+                (analysis.capture.ops[first.step], "step() continues from there"),
             ),
             tuple(names),
             ops=(first.written.index,),

@@ -17,11 +17,12 @@ _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """`out[index] += values` with more values than places: each place keeps one value, not the sum.
+    """`out[index] += values` with more values than positions: each position keeps one value, not the sum.
 
     Why it matters
-        Indexing reads all old values first and writes all results afterwards, so of several results for one place the
-        last one stays. Messages to a node, atoms of a molecule, tokens of a segment are lost, and it raises nothing.
+        Indexing reads all old values first and writes all results afterwards, so if several results go to one position,
+        only the last is kept. Messages to a node, atoms of a molecule or tokens of a segment are lost, and nothing
+        raises.
 
     Example
         ::
@@ -81,9 +82,8 @@ def _problem(analysis: Analysis, op: Op) -> Problem:
     given, places = prod(tensors[index].shape), tensors[target].shape[0]
     return Problem(
         "warning",
-        f"{name}[...] is given {given:,} sums for {places:,} places: of several for one place only the last one is kept, and "
-        "the others are lost",
-        f"Add them up: `{name}.index_add_(0, index, values)`, or index_put_(..., accumulate=True).",
+        f"{name}[...] is given {given:,} sums for {places:,} positions: each position keeps only the last one, and the others are lost",
+        f"Accumulate them: `{name}.index_add_(0, index, values)`, or index_put_(..., accumulate=True).",
         analysis.user_frames(op.site, "sums overwritten here"),
         (name,),
         ops=(op.index,),

@@ -25,7 +25,7 @@ _CONVERSIONS = OpKind.CONVERTS | OpKind.COPIES | OpKind.RESHAPES
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """`.grad` read on a tensor that is no leaf, or a leaf replaced by a non-leaf (`w = w.to(...)`).
+    """`.grad` read on a tensor that is not a leaf, or a leaf replaced by a non-leaf (`w = w.to(...)`).
 
     Why it matters
         Backward stores gradients in leaves only. A weight that became the result of an expression is no longer a
@@ -213,10 +213,8 @@ def _flags(analysis: Analysis) -> Iterator[Problem]:
         what = f"the result of `{made.name}`" if made is not None else "the result of an expression"
         yield Problem(
             "error",
-            f"`{op.name}` was refused for {name}, which is not a leaf but {what}: it requires grad because what it is "
-            "computed from does",
-            f"Use `{method_on(name, 'detach()')}` where no gradient is to flow back; to freeze something, set requires_grad "
-            "of the parameters that it is computed from."
+            f"`{op.name}` was refused for {name}, which is not a leaf but {what}: it requires grad because its inputs do",
+            f"Use `{method_on(name, 'detach()')}` if no gradient should flow back; to freeze parameters, set requires_grad of the parameters themselves."
             if "hook" not in op.name
             else f"Register the hook on the leaf that {name} is computed from, or use register_hook().",
             analysis.places((made, "became a non-leaf here"), (op, "refused here")),

@@ -81,7 +81,7 @@ def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
         "warning",
         f"{found.optimizer.type} moved {summarize_names(names)} before, but none of its last {len(found.steps)} steps does, "
         f"although {agree(names, 'it has a gradient', 'they have gradients')} and the lr is not 0",
-        "Make step() look at the gradients in each call. Something decides once which parameters it moves, and keeps that.",
+        "Make step() check the gradients in each call. Something decides once which parameters it moves, and keeps that.",
         analysis.places(
             (found.steps[0], "step() called here, changes nothing from now on"),
             (found.without, "step() found no gradients here"),

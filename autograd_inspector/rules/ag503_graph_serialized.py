@@ -26,7 +26,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         A graph cannot leave its process. DataLoader workers raise far away from the line that computed the tensor;
-        plain pickling silently drops the history.
+        plain pickling silently drops the graph.
 
     Example
         ::

@@ -22,7 +22,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """The gradient of compiled code is differentiated again, or its graph is kept after a backward that kept none.
 
     Why it matters
-        AOTAutograd, which most backends of torch.compile use, compiles one backward. It has no derivative of its own: a
+        AOTAutograd, which most backends of torch.compile use, compiles one backward. That backward has no derivative: a
         gradient penalty or a Hessian of compiled code raises. And once it is compiled for graphs that are not kept, it
         reuses the memory of what forward saved, so `retain_graph=True` raises from then on.
 

@@ -16,7 +16,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         Gradients of two batches that agree on a direction have a cosine similarity above 0. If it is 0 step after step,
         the layer does a random walk: its targets or its inputs are unrelated to what it should learn, or the batch is
-        too small for it. The other layers train as they should, so the loss hardly shows it.
+        too small for it. The other layers train normally, so the loss hardly shows it.
 
     Example
         ::
@@ -57,7 +57,7 @@ def _problem(analysis: Analysis, noisy: Noisy) -> Problem:
     name = name_of(analysis, noisy.layer.vitals.tensor)
     return Problem(
         "info",
-        f"the gradient of {name} is all noise: its mean cosine similarity to the gradient of the step before is "
+        f"the gradient of {name} is all noise: its mean cosine similarity to the gradient of the previous step is "
         f"{abs(noisy.cosine):.2f}, that of the layers around it {noisy.around:.2f}",
         "Check that the targets and the inputs of this layer belong together. A larger batch, or gradient accumulation, "
         "averages noise out.",

@@ -39,11 +39,11 @@ def _seen(report: ReportData) -> str:
     """What there was to look at; where nothing was run, what existed."""
     ops, rows, capture = report.capture.observed_ops, len(report.placement.rows), report.capture
     if capture.checkpoint is not None and not ops:
-        return "checkpoint looked at"
+        return "checkpoint inspected"
     if ops or not (rows or capture.backwards):
         return f"{counted(ops, 'op')} observed"
     nodes = len(capture.nodes)
-    return f"{counted(nodes, 'autograd node')} looked at" if nodes else f"{counted(rows, 'parameter')} looked at"
+    return f"{counted(nodes, 'autograd node')} inspected" if nodes else f"{counted(rows, 'parameter')} inspected"
 
 
 def graph_line(report: ReportData) -> str:
@@ -57,7 +57,7 @@ def graph_line(report: ReportData) -> str:
     if cuts:
         parts.append(f"gradient cut at {counted(cuts, 'place')}")
     if graph.truncated:
-        parts.append("deeper than autograd's nodes are walked: ops stand in for the rest")
+        parts.append("too deep to walk all autograd nodes: ops stand in for the rest")
     return ", ".join(parts)
 
 

@@ -284,7 +284,7 @@ test("the exported picture stands alone: no style sheet, no script, no handles o
   expect(text).not.toMatch(/var\(|class=|tabindex/);
   expect(text).toContain("detached");
   expect(parsed.querySelector("title")!.textContent).toBe("In [3], torch 2.13.0");
-  expect(text).toContain("gradient comes back");
+  expect(text).toContain("gradient flows back");
   expect(text).toContain("under no_grad");
   expect(host.querySelector(".agi-print")).toBeNull();
 });

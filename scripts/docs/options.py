@@ -52,8 +52,8 @@ The Lightning callback, the transformers / trl callback and accelerate's `Autogr
 [](../guide/trainers.md) shows where they go.
 """
 WITHIN = """\
-With `every="auto"` the steps that are watched are the first two, then as many as the budget allows, and besides those
-the step after one whose graph has a size that was not seen before, and the step after one that found something new.
+With `every="auto"`, the callback inspects the first two steps, then as many as the budget allows. It also inspects the
+step after one whose graph has a new size, and the step after one with a new finding.
 """
 
 

@@ -11,15 +11,16 @@ from scripts.docs.markdown import block, code, escaped, table
 
 TESTS = Path(__file__).resolve().parents[2] / "tests" / "rules"
 GROUPS = {
-    "AG1": "Gradient is cut off, or flows where it should not",
+    "AG1": "Gradients that are cut off, or flow where they should not",
     "AG2": "In-place writes and shared memory",
     "AG3": "Gradients that are missing, zero or wrong",
     "AG4": "Optimizers and their state",
-    "AG5": "The graph's life",
+    "AG5": "Freed, leaked and serialized graphs",
     "AG6": "Several ranks",
     "AG7": "Statistics over the steps",
 }
-"""First letters of a code -> what these rules are about."""
+"""First letters of a code -> what these rules are about; a group without a title is of other rules."""
+OTHERS = "Other rules"
 
 
 def rule_pages() -> dict[str, str]:
@@ -30,10 +31,10 @@ def rule_pages() -> dict[str, str]:
 
 def _index() -> str:
     parts = ["# Rules\n", INTRODUCTION]
-    for group, title in GROUPS.items():
+    for group in sorted({*GROUPS, *(code_[:3] for code_ in CATALOGUE)}):
         rules = [rule for code_, rule in sorted(CATALOGUE.items()) if code_.startswith(group)]
         rows = [(f"[{rule.code}]({rule.code}.md)", code(rule.name), escaped(rule.summary)) for rule in rules]
-        parts.append(f"## {group}xx: {title}\n\n{table(('code', 'name', 'what it finds'), rows)}")
+        parts.append(f"## {group}xx: {GROUPS.get(group, OTHERS)}\n\n{table(('code', 'name', 'what it finds'), rows)}")
     listed = "\n".join(sorted(CATALOGUE))
     parts.append(f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n")
     return "\n".join(parts)
@@ -42,11 +43,11 @@ def _index() -> str:
 INTRODUCTION = """\
 A finding names its rule, `AG201 saved-tensor-modified`. Code and name are stable. **error**: the program raised, would
 raise, or computes wrong gradients. **warning**: a trainable parameter does not learn, or optimizer state is misplaced.
-**info**: worth seeing, often intended. *Trainable* is what requires grad **and** sits in an optimizer seen in the
-capture.
+**info**: worth seeing, often intended. A parameter is *trainable* if it requires grad **and** is in an optimizer that
+the capture saw.
 
-`autograd-inspect rule AG201` prints a page in the terminal, `--ignore AG406,AG1` drops findings by code, by the
-beginning of a code, or by name.
+`autograd-inspect rule AG201` prints a page in the terminal, `--ignore AG406,AG1` drops findings by code, by a
+prefix of a code, or by name.
 """
 
 
@@ -63,5 +64,5 @@ def _page(rule: Rule) -> str:
     ignoring = block(
         "text", f"%%autograd_inspect --ignore {rule.code}\nautograd-inspect run --ignore {rule.code} train.py"
     )
-    parts.append(f"## Leave it out\n\n{ignoring}")
+    parts.append(f"## Ignore this rule\n\n{ignoring}")
     return "\n".join(parts)

@@ -8,7 +8,7 @@ import autograd_inspector
 
 DEEPER = 6_000
 FAR_DEEPER = 8_000
-UNKNOWN = "some of the rest"
+UNKNOWN = "Part of the rest"
 REACHED = {"cell.start": True, "cell.weight": True, "cell.unused": False}
 
 

@@ -191,7 +191,7 @@ def test_forgotten_zero_grad_is_told_as_what_it_is():
         program()
     (finding,) = inspection.report.findings
     assert finding.rule == "AG305"
-    assert "of the step before" in finding.message
+    assert "of the previous step" in finding.message
     assert "when the capture began" not in finding.message
 
 

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-TRIES = 1200
+TRIES = 4800
 PASSED_ON = (signal.SIGINT, signal.SIGTERM)
 
 

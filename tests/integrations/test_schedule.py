@@ -136,10 +136,10 @@ def test_a_step_that_raises_unwatched_says_how_to_have_it_explained(tmp_path, ca
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"every": "often"}, 'every is a number of steps or "auto"'),
-        ({"every": 10, "budget": 0.1}, 'budget goes with every="auto"'),
+        ({"every": "often"}, 'every must be a number of steps or "auto"'),
+        ({"every": 10, "budget": 0.1}, 'budget needs every="auto"'),
         ({"every": "auto", "failing": True}, "failing=True captures each step"),
-        ({"every": "auto", "budget": -1}, "budget is a share"),
+        ({"every": "auto", "budget": -1}, "budget must be a fraction"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, why):

@@ -14,6 +14,8 @@ from tests.shells import UNSEEN
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
 
+STARTING = 240
+"""Seconds: on a busy machine the first kernel imports torch for longer than the minute that nbclient gives it."""
 LOAD = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"
 
 
@@ -25,7 +27,11 @@ def execute(tmp_path_factory):
         notebook = new_notebook(cells=[new_code_cell(source) for source in (LOAD, *cells)])
         folder = tmp_path_factory.mktemp("kernel")
         client = NotebookClient(
-            notebook, kernel_name="python3", timeout=120, resources={"metadata": {"path": str(folder)}}
+            notebook,
+            kernel_name="python3",
+            timeout=120,
+            startup_timeout=STARTING,
+            resources={"metadata": {"path": str(folder)}},
         )
         client.execute()
         return [cell.outputs for cell in notebook.cells[1:]]
@@ -81,7 +87,7 @@ def test_a_fork_of_the_kernel_does_not_speak_for_it(execute):
 def test_one_error_output(execute):
     """The failing cell has exactly one error output, and the report above it: the answer comes first."""
     notebook = new_notebook(cells=[new_code_cell(LOAD), new_code_cell("%%autograd_inspect\ny = w * 2\n\n1 / 0")])
-    NotebookClient(notebook, kernel_name="python3", timeout=120, allow_errors=True).execute()
+    NotebookClient(notebook, kernel_name="python3", timeout=120, startup_timeout=STARTING, allow_errors=True).execute()
     kinds = [output.output_type for output in notebook.cells[1].outputs]
     assert kinds == ["display_data", "display_data", "error"]
     assert "line 4" in "".join(notebook.cells[1].outputs[2].traceback)

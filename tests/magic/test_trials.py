@@ -52,4 +52,4 @@ def test_a_cell_that_awaits_is_not_tried(shell):
 
 def test_the_option_belongs_on_a_cell(shell):
     """A line has nothing that could run again."""
-    assert "belongs on top of the cell" in shell.run("%autograd_inspect --try-fixes on").err
+    assert "needs a cell to run again" in shell.run("%autograd_inspect --try-fixes on").err

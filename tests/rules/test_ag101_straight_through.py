@@ -53,7 +53,7 @@ def swapped(z):
 
 def test_the_two_have_changed_places():
     """The value is what the encoder computed, and the code that was looked up gets the gradient."""
-    diagnosed(trained(swapped), "AG101", "Swapped.", "wrong way round", severity="warning", where=swapped)
+    diagnosed(trained(swapped), "AG101", "Swapped.", "are swapped", severity="warning", where=swapped)
 
 
 @pytest.mark.parametrize("through", [one_hot, rounded, binary])

@@ -44,7 +44,7 @@ def learned(first, rounds=5, preview_after=1):
 def test_product_that_an_evaluation_kept():
     """The parameters behind it learnt until then: told with the line that uses it, and that they do no more."""
     found = diagnosed(
-        lambda: learned(Merged()), "AG102", "# Used.", "all losses since then use that value", "no gradient any more",
+        lambda: learned(Merged()), "AG102", "# Used.", "all later losses use that value", "no gradient any more",
         severity="warning", where=Merged.forward,
     )  # fmt: skip
     assert {name.rpartition(".")[2] for name in found.subjects} == {"up", "down"}

@@ -215,5 +215,5 @@ def test_model_called_past_what_learns():
         lambda: program(adapts=False), "AG106", "# the call", "net.adapter.weight", "net.base.weight",
         severity="error", where=program,
     )  # fmt: skip
-    assert "which the optimizer has, take no part in it" in finding.message
+    assert "which the optimizer holds, are not used in it" in finding.message
     silent(lambda: program(adapts=True))

@@ -35,7 +35,7 @@ def test_function_that_looks_up_the_variable_of_a_loop():
         return h
 
     diagnosed(
-        lambda: run(blocks(), looked_up), "AG202", "checkpoint(lambda x: block(x)", "finds another module", "linear",
+        lambda: run(blocks(), looked_up), "AG202", "checkpoint(lambda x: block(x)", "finds a different", "linear",
         severity="error", where=looked_up,
     )  # fmt: skip
     silent(lambda: run(blocks(), bound))

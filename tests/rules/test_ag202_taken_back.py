@@ -58,7 +58,7 @@ CHECKS = {
     ),
     "fast": lambda: gradcheck(torch.mul, (leaf(3), leaf(3)), fast_mode=True),
     "function": lambda: gradcheck(Product.apply, (leaf(3), leaf(3))),
-    "attribute of ctx": lambda: gradcheck(Exponential.apply, (leaf(3),)),
+    "attributes of ctx": lambda: gradcheck(Exponential.apply, (leaf(3),)),
     "checkpoint": lambda: gradcheck(checkpointed, (leaf(3),)),
     "twice": lambda: gradgradcheck(lambda x: torch.tanh(x).pow(3), (leaf(3),), check_fwd_over_rev=True),
 }
@@ -220,7 +220,7 @@ def test_finite_differences(edit):
     report = inspected(between(edit))
     assert not alarms(report), summary(report)
     (finding,) = report.findings
-    assert "likely put back" in finding.message
+    assert "likely restored" in finding.message
 
 
 def half_way(weight, evaluate):
@@ -384,7 +384,7 @@ def merged(into, out):
 
 
 def test_numbers_that_scale_an_operand():
-    """They tell how often it is added: what adds up to nothing is likely put back, what does not certainly is not."""
+    """They tell how often it is added: what adds up to nothing is likely restored, what does not certainly is not."""
     for program in (probed(1, -2, 1), probed(0.5, -0.5), merged(2.0, 0.5)):
         assert severities(program) == {"info"}
     for program in (probed(1, -3, 1), probed(0.1, -0.5), merged(2.0, 1.0)):

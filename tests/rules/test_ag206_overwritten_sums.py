@@ -40,7 +40,7 @@ def written_out(h):
 @pytest.mark.parametrize("pooled", [augmented, written_out])
 def test_more_sums_than_places(pooled):
     """Some must go to the same place: told without reading a value."""
-    diagnosed(trained(pooled), "AG206", "Lost.", "6 sums for 3 places", "index_add_", severity="warning", where=pooled)
+    diagnosed(trained(pooled), "AG206", "Lost.", "6 sums for 3", "index_add_", severity="warning", where=pooled)
 
 
 def added(h):

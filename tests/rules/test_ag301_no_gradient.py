@@ -261,7 +261,7 @@ def test_called_under_no_grad_only():
                 watched(X)
 
     finding = diagnosed(program, "AG301", "            watched(X)", "watched.weight", severity="warning")
-    assert "autograd recorded nothing" in finding.message
+    assert "autograd did not record" in finding.message
 
 
 def _mixture(rows, *, spare):

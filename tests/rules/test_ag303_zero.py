@@ -134,7 +134,7 @@ def test_saturated_tanh():
         lambda: program(1e5), "AG303", "net(scale * X.sign())", "Tanh", "0.weight", "saturated", "e+05 to",
         severity="warning", where=program, values=True,
     )  # fmt: skip
-    assert "normalise" in finding.fix
+    assert "normalize" in finding.fix
     calm(lambda: program(1.0))
 
 

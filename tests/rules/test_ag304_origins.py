@@ -195,7 +195,7 @@ def test_the_result_of_an_op_is_named_once():
         (w.log() * 2).sum().backward()
 
     finding = nan(program, "w.log()")
-    assert finding.message.startswith("`log` makes the first Inf, out of finite values")
+    assert finding.message.startswith("`log` makes the first Inf, from finite values")
 
 
 def test_batch_that_the_program_leaves_out():

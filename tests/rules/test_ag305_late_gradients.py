@@ -56,7 +56,7 @@ def test_gradients_handed_over_once():
     finding = diagnosed(
         lambda: workers(once), "AG305", "# never again", "central.0.weight", "worker", severity="warning", where=once
     )
-    assert "the same gradient as the step before" in finding.message
+    assert "the same gradient as the previous step" in finding.message
     calm(lambda: workers(each_time), lambda: workers(into_the_same_memory))
 
 

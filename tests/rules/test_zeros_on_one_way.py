@@ -62,5 +62,5 @@ def test_zeros_on_one_of_two_ways(stop, where, rule):
     told = [finding for finding in report.findings if finding.rule == rule]
     assert [finding.severity for finding in told] == ["info"], summary(report)
     assert line_of(where, "Zeros.") in [place.lineno for place in told[0].locations], summary(report)
-    assert "other ways" in told[0].message
+    assert "other paths" in told[0].message
     assert not alarms(report)

@@ -13,6 +13,7 @@ import autograd_inspector
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.rules import CATALOGUE
 from autograd_inspector.rules.catalogue import Rule
+from scripts.docs.rules import rule_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -53,6 +54,11 @@ def test_its_test_passes(rule, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(TESTS, str(path), "exec"), module.__dict__)
     module.test_norm_written_by_hand()
+
+
+def test_the_site_lists_it(rule):
+    """Its code starts a group that has no title yet: the index of the site has the rule all the same."""
+    assert f"| [{rule.code}]({rule.code}.md) | `{rule.name}` |" in rule_pages()["rules/index.md"]
 
 
 def test_both_versions_are_the_same():

@@ -118,7 +118,7 @@ def test_a_running_cell_is_followed_and_its_recording_stopped(page):
     expect(live).to_contain_text("steps")
     expect(panel.page.locator(".agi-findings-count")).to_contain_text("In [2] runs:")
     live.get_by_role("button", name="Stop recording").click()
-    expect(live).to_contain_text("recorded no more")
+    expect(live).to_contain_text("no longer recorded")
     header = panel.cell(1).locator(f"{READY} .agi-header")
     expect(header).to_contain_text("recording stopped", timeout=RUN)
     expect(panel.cell(1)).to_contain_text("the program went on")

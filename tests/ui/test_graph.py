@@ -144,7 +144,7 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
     failed = node(widget, "backward failed here").first
     expect(failed.locator(".agi-badge.agi-error")).to_be_visible()
     assert colour(failed.locator(".agi-shape").first, "stroke") == colour(failed.locator(".agi-badge-shape"))
-    for text in ("backward failed", "saved tensor modified since", "hook", "error", "backward starts here"):
+    for text in ("backward failed", "saved tensor modified later", "hook", "error", "backward starts here"):
         expect(entry(widget, text).first).to_be_visible()
     expect(entry(widget, "gradient path")).to_have_count(0)
     sigmoid.click()
@@ -290,5 +290,5 @@ def test_exported_from_the_dark(page, widget, shots):
     text = (shots / "graph-export.svg").read_text(encoding="utf-8")
     assert "var(" not in text
     assert "class=" not in text
-    for said in ("In [2]", "torch 2.", "under no_grad", "gradient comes back", "AG101 detached", "rgb(255, 255, 255)"):
+    for said in ("In [2]", "torch 2.", "under no_grad", "gradient flows back", "AG101 detached", "rgb(255, 255, 255)"):
         assert said in text

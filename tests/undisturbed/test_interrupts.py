@@ -270,7 +270,7 @@ def test_a_block_whose_end_was_never_reached(program):
     with pytest.raises(Interrupted), Left() as left:
         program.step()
     assert program.block().notes == (INTERRUPTED,)
-    with pytest.raises(RuntimeError, match="never reached"):
+    with pytest.raises(RuntimeError, match="was not reached"):
         _ = left.report
     assert program.block().notes == ()
 

@@ -127,7 +127,7 @@ def test_reports_of_several_processes_are_merged_as_data(merged):
     told = merge_reports(numbered)
     assert (told.placement.ranks, told.placement.missing) == ((0, 1, 2), (3,))
     assert told.reports[2] is numbered[0]
-    for wrong, said in (([], "no report"), ([numbered[0], numbered[0]], "two reports are of one rank")):
+    for wrong, said in (([], "no report"), ([numbered[0], numbered[0]], "two reports come from the same rank")):
         with pytest.raises(ValueError, match=said):
             merge_reports(wrong)
     assert isinstance(told.reports[0], Report)

@@ -27,7 +27,7 @@ class ParameterLifecycle:
     # --- made, and given to a model ---
 
     def made_at(self, tensor: int) -> list[int]:
-        """The sites that registered it; else where its memory was made, or where it became a leaf that learns."""
+        """The sites that registered it; else where its memory was made, or where it became a trainable leaf."""
         made = self._flow.birth(tensor)
         return (
             [event.site for event in self.registrations(tensor)]

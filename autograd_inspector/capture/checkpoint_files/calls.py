@@ -39,16 +39,16 @@ class Calls:
         kind, key, numel = named[1], named[2], named[4]
         itemsize = _itemsize(kind)
         if type(numel) is not int or not itemsize or isinstance(key, Built):
-            raise HostileError("names a storage otherwise than torch.save does")
+            raise HostileError("names a storage differently than torch.save does")
         nbytes = numel * itemsize
         there = self._size if self._records is None else self._records.get(key, 0)
         if nbytes < 0 or nbytes > there:
-            raise HostileError(f"says that a storage has {numel:,} elements, which are not in the file")
+            raise HostileError(f"declares a storage of {numel:,} elements that are not in the file")
         if self._records is None and key not in self._claimed:
             self._claimed.add(key)
             self._total += nbytes
             if self._total > self._size:
-                raise HostileError("says that its storages hold more bytes than the file")
+                raise HostileError("declares storages with more bytes than the file has")
         return Built("storage", nbytes=nbytes, numel=numel)
 
     def result(self, function: Any, args: Any) -> Built:
@@ -62,7 +62,7 @@ class Calls:
         if name in _SIZED and len(arguments) > _SIZED[name]:
             numel = _numel(arguments[_SIZED[name]])
             if name == "_rebuild_qtensor" and numel > self._size:
-                raise HostileError(f"says that a tensor has {numel:,} elements, which are not in the file")
+                raise HostileError(f"declares a tensor of {numel:,} elements that are not in the file")
             return Built("tensor", numel=numel)
         if name in {"_rebuild_parameter", "_rebuild_parameter_with_state", "Parameter"} and arguments:
             return Built("tensor", numel=getattr(arguments[0], "numel", 0))
@@ -97,7 +97,7 @@ class Calls:
                 storage.nbytes // (_dtype_size(arguments[6:7]) or 1) if name == "_rebuild_tensor_v3" else storage.numel
             )
             if min((offset, *strides)) < 0 or reach > room:
-                raise HostileError(f"says that a tensor reaches over {reach:,} elements, more than its storage has")
+                raise HostileError(f"declares a tensor that spans {reach:,} elements, more than its storage has")
         return Built("tensor", nbytes=storage.nbytes, numel=numel)
 
     def _copied(self, arguments: tuple[Any, ...]) -> None:
@@ -109,12 +109,12 @@ class Calls:
 def _allocates(name: str, arguments: tuple[Any, ...]) -> None:
     """Classes and functions of which a number, or another codec, makes more than was given."""
     if name == "encode" and (len(arguments) < 2 or arguments[1] not in _LATIN):  # noqa: PLR2004 - text and codec
-        raise HostileError("encodes a text otherwise than pickle writes bytes")
+        raise HostileError("encodes a string differently than pickle writes bytes")
     if name == "bytearray" and len(arguments) > 1 and arguments[1] not in _LATIN:
-        raise HostileError("encodes a text otherwise than pickle writes a bytearray")
+        raise HostileError("encodes a string differently than pickle writes a bytearray")
     makes = name in {"bytearray", "bytes"} or name.endswith(("Tensor", "Storage"))
     if makes and any(type(item) is int or numbers_in(item) for item in arguments):
-        raise HostileError(f"calls `{name}` with a number: that many bytes are not in the file")
+        raise HostileError(f"calls `{name}` with a number of bytes that are not in the file")
 
 
 def _sized(arguments: tuple[Any, ...]) -> Built:
@@ -131,7 +131,7 @@ def _numel(size: Any) -> int:
         raise HostileError("has a tensor of negative size")
     numel = math.prod(sizes)
     if numel >= _MOST:
-        raise HostileError("has a tensor of more elements than any memory has")
+        raise HostileError("has a tensor with more elements than fit in any memory")
     return numel
 
 

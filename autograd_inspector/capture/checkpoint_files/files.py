@@ -50,7 +50,7 @@ def _recognise(path: Path, archive: zipfile.ZipFile) -> None:
     if "constants.pkl" in members:
         raise CheckpointError(
             f"{path} is a TorchScript program, not a checkpoint; "
-            "torch.save(torch.jit.load(path).state_dict(), ...) makes one of it"
+            "torch.save(torch.jit.load(path).state_dict(), ...) makes a checkpoint from it"
         )
     if "data.pkl" not in members:
         raise CheckpointError(f"{path} is a zip that torch.save did not write: it has no data.pkl")
@@ -76,7 +76,7 @@ def _scanned(path: Path, scan: Callable[[], None]) -> None:
         raise CheckpointError(f"{path} {failure}: refused, nothing was loaded") from None
     except (EOFError, KeyError, IndexError):
         raise CheckpointError(
-            f"{path} is cut short or damaged: it ends within what it says to hold; copy or download it again"
+            f"{path} is cut short or damaged: it ends before its declared contents; copy or download it again"
         ) from None
 
 

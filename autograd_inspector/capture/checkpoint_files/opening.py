@@ -64,7 +64,7 @@ def checkpoint_of(
             raise CheckpointError(f"cannot read {path}: {failure.strerror or failure}") from None
         except Exception as failure:  # What is in a file of others may be of any kind, and do anything when looked at.
             reason = one_line(f"{type(failure).__name__}: {failure}")
-            raise CheckpointError(f"{path} holds something that cannot be looked at: {reason}") from None
+            raise CheckpointError(f"{path} contains something that cannot be read: {reason}") from None
     return replace(checkpoint, absent=_absent(checkpoint), target=target_of(model, optimizer))
 
 
@@ -126,7 +126,7 @@ def _sharded(index: Path) -> Checkpoint:
 def _weights_in(shard: Path) -> tuple[CheckpointTensor, ...]:
     models = _opened(shard).models
     if not models:
-        raise CheckpointError(f"{shard} holds no model's state_dict, though an index names it as a shard of one")
+        raise CheckpointError(f"{shard} holds no model's state_dict, although an index lists it as a shard of one")
     return models[0].tensors
 
 
@@ -145,7 +145,7 @@ def _of_objects(source: str, kind: Any, root: Any, locations: Locations) -> Chec
 
 def _instead(root: Any) -> str:
     if not isinstance(root, Mapping):
-        return f"holds a {type(root).__name__}, no state_dict: save model.state_dict()"
+        return f"holds a {type(root).__name__}, not a state_dict: save model.state_dict()"
     keys = ", ".join(repr(key)[:40] for key in list(root)[:6]) or "no keys at all"
     return (
         f"holds neither a model's nor an optimizer's state_dict (it has {keys}): "

@@ -74,7 +74,7 @@ class Machine:
         """Asked now and then: an opcode costs less than the question."""
         self._steps = steps
         if steps > _MOST_STEPS or self._cost + _STEP * steps > self._allowed:
-            raise HostileError("holds a pickle that takes far more memory than the file has bytes")
+            raise HostileError("contains a pickle that needs far more memory than the file has bytes")
 
     def _take(self, count: int) -> bytes:
         data = self._data[self._at : self._at + count]
@@ -113,7 +113,7 @@ class Machine:
         if into.held:
             self._late += 1
             if self._late > _LATE:
-                raise HostileError("holds something that contains itself")
+                raise HostileError("contains a structure that contains itself")
         weight, depth = into.weight + len(items), into.depth
         for item in items:
             if type(item) is Built:
@@ -123,9 +123,9 @@ class Machine:
                     depth = item.depth + 1
         into.weight, into.depth = weight, depth
         if depth > _DEEPEST:
-            raise HostileError(f"holds something that is nested more than {_DEEPEST} deep")
+            raise HostileError(f"contains a structure nested more than {_DEEPEST} deep")
         if weight > _SPREAD and weight > _SPREAD + _SPREAD_EACH * self._steps:
-            raise HostileError("holds something that is a few objects in the file and millions to look through")
+            raise HostileError("contains a structure that expands from a few objects to millions")
 
     def _text(self, count: int) -> None:
         start, end = self._at, self._at + count

@@ -37,7 +37,7 @@ def read_safetensors(path: Path) -> tuple[CheckpointTensor, ...]:
     try:
         from safetensors import safe_open
     except ImportError:
-        raise CheckpointError(f"{path} is a safetensors file: pip install safetensors to have it read") from None
+        raise CheckpointError(f"{path} is a safetensors file; to read it: pip install safetensors") from None
     try:
         with safe_open(path, framework="pt") as file:
             return tuple(_tensor(name, file.get_slice(name)) for name in file.keys())  # noqa: SIM118 - no iterator

@@ -24,14 +24,14 @@ def scan_zip(path: Path, archive: zipfile.ZipFile, root: str) -> None:
     size = path.stat().st_size
     names = [member.filename.casefold() for member in archive.infolist()]  # torch's reader takes no heed of case.
     if len(set(names)) != len(names):
-        raise HostileError("is a zip that has two entries of one name")
+        raise HostileError("is a zip with two entries of the same name")
     records = {}
     for member in archive.infolist():
         if member.header_offset + member.file_size > size or member.file_size != member.compress_size:
             raise EOFError
         records[member.filename.removeprefix(f"{root}/data/").encode()] = member.file_size
     if archive.comment or archive.start_dir != _directory(path, size):
-        raise HostileError("is a zip with something before or behind it")
+        raise HostileError("is a zip with data before or after it")
     data = archive.read(f"{root}/data.pkl")
     Machine(data, Calls(size, records), size).run(0)
 

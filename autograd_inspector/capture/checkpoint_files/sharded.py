@@ -37,8 +37,8 @@ def file_in(folder: Path) -> Path:
         return weight_files[0]
     if (folder / ".metadata").is_file():
         raise CheckpointError(
-            f"{folder} is a torch.distributed.checkpoint; one file of it is made by "
-            f"python -m torch.distributed.checkpoint.format_utils dcp_to_torch {folder} checkpoint.pt"
+            f"{folder} is a torch.distributed.checkpoint; to convert it to one file: python -m "
+            f"torch.distributed.checkpoint.format_utils dcp_to_torch {folder} checkpoint.pt"
         )
     files = sorted(
         path.name for path in folder.iterdir() if path.suffix in {".pt", ".pth", ".ckpt", ".safetensors", ".bin"}
@@ -65,7 +65,7 @@ def shards_of(index: Path) -> dict[Path, set[str]]:
             )
         if shard.endswith(INDEX):
             raise CheckpointError(
-                f"{index} names {one_line(repr(shard))} as a shard, which is an index itself: refused"
+                f"{index} names {one_line(repr(shard))} as a shard, but that is an index too: refused"
             )
         shards.setdefault(index.parent / shard, set()).add(name)
     absent = sorted(path.name for path in shards if not path.is_file())

@@ -165,8 +165,8 @@ def unread(stacks: Stacks) -> Iterator[str]:
         lines = lines_of(filename)
         if is_too_long(lines):
             yield (
-                f"{Path(filename).name} has {len(lines):,} lines, more than are parsed: lines are shown, but variables "
-                "are not named after it, and it is not searched for what keeps a tensor"
+                f"{Path(filename).name} has {len(lines):,} lines, too many to parse: its lines are shown, but no "
+                "variable names and no places that keep a tensor"
             )
 
 

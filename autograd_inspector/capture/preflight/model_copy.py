@@ -16,7 +16,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 
 
 class PreflightError(RuntimeError):
-    """What was given cannot be tried: one line says what to do."""
+    """The arguments cannot be tried; the message is one line that says what to do."""
 
 
 class ModelCopy:
@@ -84,8 +84,8 @@ def _why_not(model: nn.Module, failure: Exception) -> str:
                     f"{where}.detach() there, or delete it before preflight"
                 )
     return (
-        f"preflight: {type(model).__name__} cannot be copied ({type(failure).__name__}: {_line(failure)}); take off "
-        "what holds that, or give preflight a fresh model and its optimizer"
+        f"preflight: {type(model).__name__} cannot be copied ({type(failure).__name__}: {_line(failure)}); "
+        "remove the object that holds it, or pass preflight a fresh model and its optimizer"
     )
 
 
@@ -101,8 +101,8 @@ def leave_alone(into: Installation, model: nn.Module, optimizer: Optimizer) -> N
     def refuse(module: nn.Module, _args: Any) -> None:
         if id(module) in original_ids:
             raise PreflightError(
-                f"preflight: loss_fn ran the {type(module).__name__} of the model itself; use the model that it is "
-                "given, which is a copy: loss_fn(model, batch)"
+                f"preflight: loss_fn ran the {type(module).__name__} of the model itself; use the model that is "
+                "passed to it, which is a copy: loss_fn(model, batch)"
             )
 
     def give_back() -> None:

@@ -65,7 +65,7 @@ class Cutoffs:
         if largest is None:
             return ""
         parts = [
-            "Autograd's graph is deeper or wider than it may be walked without danger to the program: "
+            "Autograd's graph is too deep or too wide to walk safely: "
             f"{largest.walked:,} of its nodes were walked, to a depth of {largest.depth:,}"
             + (f" (graphs that continue it had been walked {MAX_TOTAL:,} deep by then)." if largest.exhausted else ".")
         ]
@@ -73,13 +73,13 @@ class Cutoffs:
             user = sites[largest.site].user if largest.site >= 0 else None
             place = f" ({user.place})" if user is not None else ""
             parts.append(
-                f"From `{largest.op}`{place} on, towards the leaves, the records of calls stand in for the rest, "
-                f"{largest.others:,} calls and leaves: where gradient goes is known of them, what they saved for "
-                "backward is not."
+                f"From `{largest.op}`{place} on, towards the leaves, recorded calls stand in for the rest "
+                f"({largest.others:,} calls and leaves): the report shows where their gradient goes, but not what "
+                "they saved for backward."
             )
         if largest.blind:
             parts.append(
-                "Nothing is known of some of the rest, which was made before this capture or by code that no torch "
-                "call shows; no finding depends on it."
+                "Part of the rest is unknown: it was made before this capture, or by code that makes no torch call. No "
+                "finding depends on it."
             )
         return " ".join(parts)

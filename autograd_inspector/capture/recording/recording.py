@@ -37,7 +37,7 @@ from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 
-OTHER_THREADS = "Torch also ran in other threads; calls in these were not observed."
+OTHER_THREADS = "Torch also ran in other threads; calls in those were not observed."
 
 
 @dataclass

@@ -12,13 +12,13 @@ data_of = private("torch._C:_autograd._get_data_attr", "what is .data in compile
 SWAP = Place(
     "torch._C:_swap_tensor_impl",
     "where two tensors exchange what they hold",
-    without="tensors that torch.utils.swap_tensors exchanged are taken for one another",
+    without="tensors that torch.utils.swap_tensors exchanged are mixed up",
 )
 
 FUNCTION_GRADIENT = Place(
     "torch._functorch.eager_transforms:_autograd_grad",
     "where torch.func.grad and vjp differentiate what a function returned",
-    without="functions that do not depend on what torch.func.grad differentiates them by are not told",
+    without="functions that do not depend on their differentiated arguments are not reported",
     late=True,
 )
 
@@ -61,7 +61,7 @@ unwrapped_once = private(
     "torch._C:_functorch.get_unwrapped",
     "whether what a transform of torch.func works on has a history beneath",
     instead=lambda tensor: tensor,
-    without="values inside torch.vmap and torch.func are taken for constants of the program outside",
+    without="values inside torch.vmap and torch.func are treated as constants",
 )
 """What a functorch wrapper stands for; the wrapper itself where torch does not tell."""
 

@@ -38,19 +38,19 @@ SWITCH = Place(f"{_HOME}:_maybe_set_eval_frame", "where dynamo is switched on an
 COMPILED_MODULE = Place(
     f"{_HOME}:OptimizedModule.__call__", "the call of a compiled module", without=_UNSEEN, late=True
 )
-_ALL_EAGER = "compiled code runs compiled also where it was asked to run as it is written"
+_ALL_EAGER = "compiled code runs compiled even if it was requested to run uncompiled"
 STANCE = Place(f"{_HOME}:_stance", "whether dynamo compiles", without=_ALL_EAGER, late=True)
 _stance = looked_up(f"{_HOME}:DynamoStance", "compiled code runs as it is written")
 BACKEND_CALL = Place(
     "torch._dynamo.output_graph:OutputGraph.call_user_compiler",
-    "what a compiled call does inside is read off Dynamo's graph",
+    "the ops inside a compiled call are read from Dynamo's graph",
     without="each call of compiled code is one op",
     late=True,
 )
-_REFUSED = "of code that torch refuses to compile no line is known"
+_REFUSED = "the line of code that torch refuses to compile is not known"
 GRAPH_LEFT = Place(
     "torch._dynamo.output_graph:OutputGraph.cleanup",
-    "what torch refuses while Dynamo traces is read off the graph so far",
+    "what torch refuses while Dynamo traces is read from the graph so far",
     without=_REFUSED,
     late=True,
 )
@@ -93,7 +93,7 @@ RUN_NODE = spelled(
     without="lines inside checkpoint() and custom Functions that are compiled are not known",
     late=True,
 )
-_ARRAYS = "what NumPy computes within compiled code"
+_ARRAYS = "NumPy computations inside compiled code"
 _numpy_calls = [
     looked_up(f"torch._dynamo.utils:numpy_{kind}_wrapper", _ARRAYS) for kind in ("to_tensor", "method", "operator")
 ]
@@ -113,7 +113,7 @@ _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does no
 _LEFT_ALONE = spelled(
     f"{_HOME}:DisableContext.__call__._fn._torchdynamo_disable",
     "by which a function says that dynamo is not to trace it",
-    without="inspect() inside of compiled code is traced with it",
+    without="inspect() inside compiled code is traced with it",
     late=True,
 )
 _compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")

@@ -19,7 +19,7 @@ from autograd_inspector.capture.torch_private.resolving import private
 
 T = TypeVar("T")
 _QUIET = "the program's own dispatch modes and tensor subclasses do not see what the inspector reads"
-_SEEN = "a dispatch mode or a tensor subclass of the program's own may see what the inspector reads"
+_SEEN = "a dispatch mode or a tensor subclass of the program may see what the inspector reads"
 
 _keys: Any = private("torch._C:DispatchKey", _QUIET, instead=None, without=_SEEN)
 _key_set: Any = private("torch._C:DispatchKeySet", _QUIET, instead=None, without=_SEEN)

@@ -70,7 +70,7 @@ def reduced_parameters(wrapper: Any) -> tuple[Tensor, ...]:
 
 _join_config = attribute(
     "torch.distributed.algorithms.join:Joinable.__init__._join_config",
-    "whether ranks may do less than others",
+    "whether ranks may have uneven work",
     without="whether the ranks of a join() block differ in their work is not known",
     late=True,
 )

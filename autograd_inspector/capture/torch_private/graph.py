@@ -44,7 +44,7 @@ FORMAT_STACK = Place(
     "what anomaly mode quotes of the forward",
     without="anomaly mode may quote the inspector's frames",
 )
-_has_kept_stack = spare(f"{_TRACEBACK}:has_preserved_node_meta", "whether that is read off the stack")
+_has_kept_stack = spare(f"{_TRACEBACK}:has_preserved_node_meta", "whether that is read from the stack")
 
 
 def stack_is_given() -> bool:
@@ -76,7 +76,7 @@ inline(
 )
 in_training = attribute(
     "torch._C:_functions.NativeBatchNormBackward0._saved_training",
-    "a batch norm that normalises by its batch does not need the running statistics that it saved",
+    "a batch norm that normalizes by its batch does not need the running statistics that it saved",
     instead=lambda _: True,
     without="edits of a batch norm's running statistics are not reported",
 )

@@ -122,7 +122,7 @@ _key = private(
     "torch._C:DispatchKey.AutogradFunctionality",
     _BELOW,
     instead=None,
-    without="what a kernel written in Python calls in backward is taken for the program's own calls",
+    without="calls that a kernel written in Python makes in backward are recorded as the program's calls",
 )
 below_autograd = partial(_excluded, _key) if _excluded is not None and _key is not None else lambda: False
 

@@ -59,17 +59,17 @@ left_out = attribute(
 )
 
 _RENAMED = "whether a module renames or reshapes what it loads"
-_UNTOLD = "what a module does to a state_dict before it loads it is not known"
+_UNTOLD = "how a module changes a state_dict before loading it is not known"
 loader_of = attribute("torch.nn:Module._load_from_state_dict", _RENAMED, without=_UNTOLD)
 loading_hooks_of = attribute("torch.nn:Module._load_state_dict_pre_hooks", _RENAMED, without=_UNTOLD)
 metadata_of = attribute(
     "torch.nn:Module.state_dict._metadata",
     "whether a state_dict has the version numbers that modules add",
-    without="which version of a module a state_dict is of is not known",
+    without="the module version of a state_dict is not known",
 )
 
 _REORDERED = "whether hooks bring the state that an optimizer loads into another order"
-_MISNAMED = "state that an optimizer loaded for other parameters is not named after them"
+_MISNAMED = "state that an optimizer loaded for other parameters is not named"
 _BEFORE, _AFTER = "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks"
 LOADING_HOOKS_TOLD = all(
     [

@@ -36,7 +36,7 @@ is_symbolic = _own_attribute(
 base_of = _own_attribute(
     "torch:Tensor._base",
     "the tensor that a view shows part of",
-    without="a leaf of no model is not named where a write to a view of it was refused",
+    without="a leaf outside any model is not named if a write to a view of it was refused",
 )
 is_view = private(
     "torch:Tensor._is_view",
@@ -48,7 +48,7 @@ holders_of = private(
     "torch:Tensor._use_count",
     "whether autograd has a gradient for somebody else as well",
     instead=lambda _: 0,
-    without="of gradients that a custom backward modifies in place it is not known who else gets them",
+    without="which other nodes get a gradient that a custom backward modifies in place is not known",
 )
 """How many hold a tensor, Python as one of them; 0: not known."""
 
@@ -69,7 +69,7 @@ resurrect = private(
 """It is there for as long as it is needed."""
 
 _PARTS = "the size of a sparse tensor that is not coalesced"
-_WITHOUT_PARTS = "the bytes of sparse tensors that are not coalesced are not counted"
+_WITHOUT_PARTS = "the bytes of uncoalesced sparse tensors are not counted"
 sparse_values = private("torch:Tensor._values", _PARTS, instead=Tensor.values, without=_WITHOUT_PARTS)
 sparse_indices = private("torch:Tensor._indices", _PARTS, instead=Tensor.indices, without=_WITHOUT_PARTS)
 
@@ -109,7 +109,7 @@ def _address_of() -> Any:
 
 storage_address = private("torch._C:_storage_address", _ONCE, instead=_address_of())
 inline("torch:UntypedStorage._weak_ref", "no other memory gets the number of one that was freed", needed=True)
-storage_expired = private("torch:UntypedStorage._expired", "memory that is gone is forgotten", instead=lambda _: False)
+storage_expired = private("torch:UntypedStorage._expired", "freed memory is forgotten", instead=lambda _: False)
 free_weak_ref = private("torch:UntypedStorage._free_weak_ref", "nothing of a storage outlives the capture")
 
 

@@ -18,7 +18,7 @@ SENDER = spelled(
 )
 CACHE = "torch.nn.utils.parametrize:_cache"
 """The parametrized weights that are kept while ``parametrize.cached()`` is on."""
-spelled(CACHE, "a weight is cached", without="what parametrize.cached() keeps is not told", late=True)
+spelled(CACHE, "a weight is cached", without="weights that parametrize.cached() keeps are not reported", late=True)
 CACHED = spelled("torch.nn.utils.parametrize:cached", "weights are cached in a block", late=True)
 DECORATING = tuple(path.replace("/", os.sep) for path in ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py"))
 """Where the frames are that torch puts around those methods of its optimizers that dynamo is kept out of."""
@@ -34,7 +34,7 @@ _CHECKPOINT = "torch.utils.checkpoint:"
 spelled(
     _CHECKPOINT + torch_names.EARLY_STOP,
     "how checkpoint() ends a recomputation",
-    without="the end of a recomputation by checkpoint() is taken for an error",
+    without="the end of a recomputation by checkpoint() is reported as an error",
     late=True,
 )
 spelled(_CHECKPOINT + torch_names.SAVES_INPUTS, "the Function by which checkpoint() saves its inputs", late=True)
@@ -55,4 +55,4 @@ for _op in (
     torch_names.DIV_EACH,
     torch_names.UPDATE_SCALE,
 ):
-    spelled(f"torch:{_op}", _OP, without=f"what torch calls instead of {_op} is an op like any other")
+    spelled(f"torch:{_op}", _OP, without=f"what torch calls instead of {_op} is recorded as an ordinary op")

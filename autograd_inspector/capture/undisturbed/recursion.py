@@ -18,7 +18,7 @@ FOR_ENGINE = 5
 """What lies between two runs of the engine, one inside the other, that would not without us: the torch-function pass
 of ``backward``. Reentrant checkpoints nest them."""
 
-OUT_OF_STACK = "The program came to the end of Python's stack: some of what ran there was not recorded."
+OUT_OF_STACK = "The program reached the end of Python's stack: some calls there were not recorded."
 
 _limit, _set_limit = sys.getrecursionlimit, sys.setrecursionlimit
 """Python's own, which a capture stands before."""

@@ -238,7 +238,7 @@ class Vitals:
             if is_interrupt(failure):
                 raise
             self.failed = True
-            self.note(f"vitals are missing from here on: {text_of(failure)}")
+            self.note(f"vitals are missing from this point on: {text_of(failure)}")
         except BaseException:
             self.failed = True
             raise

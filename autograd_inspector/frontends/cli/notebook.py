@@ -27,7 +27,9 @@ def run_notebook(path: Path, asked: Asked) -> Outcome:
         import nbclient
         import nbformat
     except ImportError as error:
-        raise NotebookError(f"{error.name} is missing; to run a notebook: pip install nbclient ipykernel") from None
+        raise NotebookError(
+            f"{error.name} is not installed; to run a notebook: pip install nbclient ipykernel"
+        ) from None
     try:
         notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:

@@ -17,7 +17,7 @@ from autograd_inspector.views.text.terminal import NARROWEST
 
 STATUSES = """\
 exit status
-  0    ok: the program ended with 0, without a finding as severe as --fail-on (an error, unless told otherwise)
+  0    ok: the program ended with 0, without a finding as severe as --fail-on (an error, by default)
   121  findings: one or more as severe as --fail-on, however the program ended
   122  not-judged: the program ended with 0, but the inspector failed and stopped recording
   125  unable: a wrong option, no such file, a file that is not a report; nothing was run
@@ -34,7 +34,7 @@ several ranks
   torchrun --nproc-per-node 2 -m autograd_inspector run --json report.json train.py
   writes report-rank0.json and report-rank1.json (--html and --sarif likewise). Rank 0 merges them into report.json
   when the ranks have ended, and fails with 121 for a finding on any of them. Of ranks that died or hang,
-  autograd-inspect merge report-rank*.json makes one report of what there is
+  autograd-inspect merge report-rank*.json merges the reports that exist
 """
 
 
@@ -121,7 +121,7 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
         type=_seconds,
         default=60.0,
         metavar="SECONDS",
-        help="of several ranks: after how long at one line a rank says what it waits for, and writes it to --json (60)",
+        help="with several ranks: a rank that stays at one line this long says what it waits for, also in --json (60)",
     )
     _files(run)
     run.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0, for code hosts")
@@ -136,11 +136,11 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     fixes.add_argument(
         "--unsafe-fixes",
         action="store_true",
-        help="with --diff or --fix: also those that may change what the program means",
+        help="with --diff or --fix: include edits that may change what the program does",
     )
     run.add_argument("--overlay", help=argparse.SUPPRESS)
-    run.add_argument("--status-file", metavar="FILE", help="also write what became of the run, for scripts")
-    run.add_argument("--quiet", action="store_true", help="print nothing but the program's output and what failed")
+    run.add_argument("--status-file", metavar="FILE", help="also write the outcome of the run, for scripts")
+    run.add_argument("--quiet", action="store_true", help="print only the program's output and errors")
     _look(run)
     run.add_argument("-m", action="store_true", dest="module", help="a module follows, run as python -m runs it")
     run.add_argument("program", help="script.py, notebook.ipynb, or with -m a module")
@@ -162,7 +162,7 @@ def _show(commands: argparse._SubParsersAction[_Parser]) -> None:
     show.add_argument(
         "--order",
         choices=("model", "bytes"),
-        help="print the report, its placement table in that order: as in the model, or the largest first",
+        help="print the report with this order of the placement table: as in the model, or the largest first",
     )
 
 

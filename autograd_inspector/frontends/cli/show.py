@@ -33,7 +33,7 @@ def stored(path: Path) -> Report | RanksReport:
         try:
             return RanksReport.from_json(text)
         except ValueError:
-            raise StoredReportError(f"{path}: no report of `autograd-inspect run --json` ({error})") from None
+            raise StoredReportError(f"{path}: not a report of `autograd-inspect run --json` ({error})") from None
 
 
 def show(report: Report | RanksReport, html: Path | None) -> Iterator[str]:

@@ -32,7 +32,7 @@ def report_on(value: Any, expression: str, named: list[Any], namespace: dict[str
         # Names of another model would mislead where several could be meant.
         return live.inspect_graph(value, model=models[0] if len(models) == 1 else None)
     kind = type(value).__name__
-    raise mistaken(f"{expression!r} is of type {kind}; a tensor, an optimizer, a model or a report is wanted")
+    raise mistaken(f"{expression!r} is of type {kind}; expected a tensor, an optimizer, a model or a report")
 
 
 def without(report: Report, options: Options) -> Report:

@@ -67,7 +67,7 @@ class AutogradInspectMagics(Magics):
     def _switch(self, options: Options, *, on: bool) -> None:
         if on:
             self.watch.begin(options)
-            said = "every cell from now on is inspected; `%autograd_inspect off` ends it"
+            said = "every cell is inspected from now on; stop with `%autograd_inspect off`"
         else:
             self.watch.stop()
             said = "cells are no longer inspected"
@@ -82,7 +82,7 @@ class AutogradInspectMagics(Magics):
         try:
             run = Run(self.shell, options, watch.frame, held=during(sys._getframe()))  # noqa: SLF001
         except NestedInspectionError as error:
-            twice = f"{MAGIC}: this cell is inspected already: leave one of the two %%{MAGIC} out"
+            twice = f"{MAGIC}: this cell is already inspected: remove one of the two %%{MAGIC}"
             raise UsageError(twice if watch.inspecting else str(error)) from None
         try:
             execute(self.shell, body, watch.raw_cell, count)

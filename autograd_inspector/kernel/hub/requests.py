@@ -81,7 +81,7 @@ def _show(hub: Hub, request: Request, send: Send) -> Answer:
 
 def _compare(hub: Hub, request: Request, send: Send) -> Answer:
     if len(request.captures) != 2:  # noqa: PLR2004 - a comparison is of two
-        raise ValueError("two captures are compared: choose two")
+        raise ValueError("choose two captures to compare")
     first, second = request.captures
     before, after = hub.captures.report(first), hub.captures.report(second)
     send(Progress("progress", request.id, "comparing two captures"))
@@ -127,7 +127,7 @@ def _source(hub: Hub, request: Request, _send: Send) -> Answer:
     reports = hub.captures.reports()
     named = {f.filename for report in reports for site in report.capture.sites for f in site.frames if f.cell is None}
     if request.path not in named:
-        raise ValueError("no capture speaks of this file")
+        raise ValueError("no capture refers to this file")
     file = Path(request.path)
     if file.stat().st_size > _LONGEST:
         raise ValueError("this file is too large to show")
@@ -164,7 +164,7 @@ def _live(hub: Hub, request: Request, _send: Send) -> Answer:
 
 def _stop(hub: Hub, request: Request, _send: Send) -> Answer:
     if hub.watch is None or not hub.watch.stop_recording():
-        raise ValueError("nothing is recorded now")
+        raise ValueError("no recording is running")
     return Answer("answer", request.id)
 
 

@@ -34,9 +34,8 @@ def _without_formula(analysis: Analysis, run: Backward, formula: str) -> Iterato
         names = tuple(dict.fromkeys(name_of(analysis, tensor) for tensor in behind))
         yield Problem(
             "error",
-            f"torch has no derivative of `{op.name}`{f' by its argument {argument}' if argument else ''}, and backward() "
-            "goes through it",
-            f"Compute it of a detached tensor where no gradient is to go through `{op.name}`, or write it with other ops.",
+            f"torch has no derivative of `{op.name}`{f' by its argument {argument}' if argument else ''}, and backward() runs through it",
+            f"Detach its input if no gradient must flow through `{op.name}`, or use other ops.",
             analysis.places((op, "no derivative here"), (run, "backward called here")),
             (op.name, *names),
             ops=(op.index,),
@@ -47,14 +46,13 @@ def _integers(analysis: Analysis, op: Op) -> Problem:
     """An integer, or boolean, tensor that is to require grad."""
     tensor = op.inputs[0] if op.inputs else -1
     made = analysis.flow.birth(tensor) if tensor >= 0 else None
-    name = name_of(analysis, tensor) if tensor >= 0 else "the tensor that is made"
+    name = name_of(analysis, tensor) if tensor >= 0 else "the new tensor"
     dtype = analysis.capture.tensors[tensor].dtype if tensor >= 0 else "an integer dtype"
     return Problem(
         "error",
-        f"`{op.name}` cannot make {name} require grad: it has {'dtype ' if tensor >= 0 else ''}{dtype}, and only floating "
-        "point and complex numbers have derivatives",
-        "Make it of floating point numbers (`1.0` instead of `1`, `dtype=torch.float32`, `.float()`).",
-        analysis.places((made, "made here, of integers"), (op, "refused here")),
+        f"`{op.name}` cannot make {name} require grad: it has {'dtype ' if tensor >= 0 else ''}{dtype}, and only floating-point and complex tensors can require grad",
+        "Create it with a floating-point dtype (`1.0` instead of `1`, `dtype=torch.float32`, `.float()`).",
+        analysis.places((made, "created here, with an integer dtype"), (op, "refused here")),
         (name,),
         ops=(op.index,),
         cures=tuple(_floating(analysis, op, made)),

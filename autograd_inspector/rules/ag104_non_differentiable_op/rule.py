@@ -23,8 +23,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """An op without derivative between the loss and trainable parameters: argmax, comparison, integer cast, sampling.
 
     Why it matters
-        The result is integer or boolean, or has no derivative formula: nothing behind it learns, or, like the
-        encoder behind a `sample()` beside a KL term, only from the other terms.
+        The result is integer or boolean, or the op has no derivative formula: parameters before it get no gradient, or,
+        like an encoder before `sample()` with a KL term, gradients only from the other terms.
 
     Example
         ::

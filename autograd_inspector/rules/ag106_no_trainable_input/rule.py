@@ -37,10 +37,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """Nothing that reaches the loss requires grad: everything is frozen, or a reentrant checkpoint got no grad input.
 
     Why it matters
-        Backward needs at least one leaf that requires grad. Reentrant checkpointing (`use_reentrant=True`) only
-        records when one of its *inputs* does, whatever its parameters say. An
-        optimizer that was given what does not require grad (an image, a prompt) has nothing to step, even where backward
-        runs for other leaves.
+        Backward needs at least one leaf that requires grad. Reentrant checkpointing (`use_reentrant=True`) only records
+        if one of its *inputs* requires grad, even if its parameters do. An optimizer whose parameters do not require
+        grad (an image, a prompt) has nothing to step, even if backward runs for other leaves.
 
     Example
         ::
@@ -119,7 +118,7 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
     return Problem(
         "error" if run.error else "warning",
         f"checkpoint(use_reentrant=True) got no input that requires grad, so its output has no graph although "
-        f"{summarize_names(names) or 'its parameters'} would learn",
+        f"{summarize_names(names) or 'its parameters'} {agree(names, 'requires', 'require')} grad",
         "Pass use_reentrant=False, or let an input require grad (model.enable_input_require_grads()).",
         analysis.places((ops[0], "checkpointed here"), (run, "backward called here")),
         tuple(names),
@@ -141,31 +140,31 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     named_sources = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _is_named_source(analysis, t)))
     sources = [capture.tensors[t].variable for t in named_sources]
     made_at = [op for op in map(analysis.flow.birth, named_sources) if op is not None and not names]
-    since = f"{summarize_names(names)} {agree(names, 'is', 'are')} frozen" if names else "no parameter took part"
+    since = f"{summarize_names(names)} {agree(names, 'is', 'are')} frozen" if names else "it uses no parameter"
     if 0 < len(learnt) < len(names):
-        since += f"; the optimizer was given {summarize_names(names[: len(learnt)])} to learn"
+        since += f"; the optimizer holds {summarize_names(names[: len(learnt)])}"
     if sources and not names:
         since += f", only {join_names(sources, 4)}"
     left, calls = ((), ()) if learnt else bypassed(analysis, run, (op for op, _ in above))
     left_names = names_of(analysis, left)
     if left:
         since += (
-            f"; {summarize_names(left_names)}, which the optimizer has, {agree(left, 'takes', 'take')} no part in it"
+            f"; {summarize_names(left_names)}, which the optimizer holds, {agree(left, 'is', 'are')} not used in it"
         )
     made = analysis.user_frames(above[0][0].site, "computed here") if above else ()
     toggled = left_toggled(analysis, inputs, run.start)
     return Problem(
         "error",
-        f"nothing that {roots} is computed from requires grad: {since}",
+        f"nothing that {roots} depends on requires grad: {since}",
         _untoggle(toggled)
         if toggled
         else asked(analysis, learnt)
         if learnt
-        else "Call the model with what should learn switched on: an adapter that is enabled, a branch that is taken."
+        else "Call the model so that its trained part runs: with the adapter enabled, through the trained branch."
         if left
-        else "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
+        else "Call requires_grad_(True) before the forward on the parameters to train, or on the input whose gradient you need."
         if names
-        else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
+        else "Compute the loss from something trainable: a parameter, or a tensor with requires_grad=True.",
         (
             *(place for each in toggled for place in analysis.user_frames(each.site, "toggled here")),
             *(why_frozen(analysis, learnt) if learnt else ()),
@@ -175,7 +174,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             *made,
             *analysis.places(
                 *((op, "made here, without requires_grad") for op in made_at[:3]),
-                (run, "backward called here" if run.index >= 0 else "gradient asked for here"),
+                (run, "backward called here" if run.index >= 0 else "gradient requested here"),
             ),
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),
@@ -255,10 +254,10 @@ def _not_asked(analysis: Analysis, tensors: list[int], site: int) -> Problem:
     made = [op for op in map(analysis.flow.birth, tensors) if op is not None]
     return Problem(
         "error",
-        f"the gradient of {join_names(names, 3)} was asked for, but {agree(names, 'it does', 'they do')} not "
+        f"the gradient of {join_names(names, 3)} was requested, but {agree(names, 'it does', 'they do')} not "
         "require grad",
         f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
-        analysis.places((site, "gradient asked for here"), *((op, "made here") for op in made[:1])),
+        analysis.places((site, "gradient requested here"), *((op, "made here") for op in made[:1])),
         tuple(names),
         cures=tuple(_asked_for(analysis, tensors)),
     )

@@ -23,9 +23,9 @@ def frozen_at_zero(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "info",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen while all of {agree(names, 'its', 'their')} values "
-            f"are zero: `{factors[0].product.name}` returns zeros at every step, so this branch adds nothing and never learns",
+            f"are zero: `{factors[0].product.name}` returns zeros at every step, so this branch contributes nothing and is never trained",
             f"If the branch is an adapter, let {agree(names, 'it', 'them')} require grad, and give "
-            f"{agree(names, 'it', 'them')} to the optimizer: check the names that decide what is frozen.",
+            f"{agree(names, 'it', 'them')} to the optimizer: check the names that select the frozen parameters.",
             (
                 *frozen_here(analysis, tensors),
                 *analysis.places((factors[0].product, "multiplied by zeros here")),

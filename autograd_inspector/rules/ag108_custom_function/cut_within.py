@@ -17,10 +17,8 @@ def cut_within(analysis: Analysis) -> Iterator[Problem]:
         name, call = name_of(analysis, found.cut.inputs[0]), f".{found.cut.name}" + "()" * (found.cut.name != "data")
         yield Problem(
             "warning",
-            f"{found.function}.backward cuts {name} from the graph with {call}, and what it computes is differentiated again "
-            f"(create_graph=True): the second derivative treats {name} as a constant",
-            f"Compute with the saved tensor itself in {found.function}.backward, or mark it with @once_differentiable if it is "
-            "not to be differentiated.",
+            f"{found.function}.backward cuts {name} from the graph with {call}, and its result is differentiated again (create_graph=True): the second derivative treats {name} as a constant",
+            f"Use the saved tensor itself in {found.function}.backward, or mark it with @once_differentiable if it needs no second derivative.",
             analysis.places(
                 (found.cut, "cut inside backward here"),
                 (found.run, "gradient with a graph computed here"),

@@ -67,7 +67,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
         "does not depend on the rest of the network",
         f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
         analysis.places(
-            (analysis.capture.function_sites.get(name, -1), "backward leaves it out here"),
+            (analysis.capture.function_sites.get(name, -1), "backward ignores it here"),
             (op, "applied here"),
             (run, "backward called here"),
         ),

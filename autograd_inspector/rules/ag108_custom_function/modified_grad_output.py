@@ -23,11 +23,11 @@ def modifying(analysis: Analysis) -> Iterator[Problem]:
             continue  # Nothing is wrong, and it is not the program's to change.
         yield Problem(
             "error" if shared else "info",
-            f"{name}.backward modifies the gradient that it is given in place: "
+            f"{name}.backward modifies grad_output in place: "
             + (
-                "autograd hands the same tensor to another branch of the graph, which gets the modified values"
+                "autograd passes the same tensor to another branch of the graph, which gets the modified values"
                 if shared
-                else "that is right only as long as autograd hands the tensor to nobody else"
+                else "that is safe only while autograd passes this tensor to no other node"
             ),
             f"Compute a new tensor in {name}.backward, or work on a copy (`grad_output.clone()`).",
             analysis.places((site, "gradient modified here"), *((op, "applied here") for op in _calls(analysis, name))),

@@ -71,13 +71,13 @@ def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem 
         f"`{readers[0].name}` reads the new values, and its gradient for {made} is computed as if {name} had not been "
         "called"
         if readers
-        else f"{name}.backward gets the new values from ctx.saved_tensors, not those that forward was given"
+        else f"{name}.backward gets the new values from ctx.saved_tensors, not the values that were passed to forward"
     )
     fix = (
         f"Compute a new tensor in {name}.forward; if it is meant to work in place, call `ctx.mark_dirty` with the input "
         "and return the input itself."
         if readers
-        else f"Modify a copy (`.clone()`) in {name}.forward, and save the input as it was given."
+        else f"Modify a copy (`.clone()`) in {name}.forward, and save the unmodified input."
     )
     return Problem(
         "error" if readers else "warning",

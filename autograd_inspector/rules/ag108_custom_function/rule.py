@@ -26,9 +26,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A custom autograd.Function that returns None or a wrong gradient, or modifies or ignores its inputs.
 
     Why it matters
-        None from backward means "no gradient": whatever lies behind gets nothing, silently. A grad_output that backward
-        modifies in place may be the gradient of another branch as well. An input that forward modifies in place without
-        `ctx.mark_dirty` keeps its old history with new values. torch.func (vmap, grad, jacrev) takes a Function
+        None from backward means "no gradient": parameters before the Function silently get none. A grad_output that
+        backward modifies in place may also be the gradient of another branch. An input that forward modifies in place
+        without `ctx.mark_dirty` keeps its old graph with new values. torch.func (vmap, grad, jacrev) takes a Function
         only if its `forward` has no `ctx`: what is saved then is saved in a separate `setup_context`.
 
     Example
@@ -93,12 +93,12 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             "error",
             f"{name}.backward is marked with @once_differentiable, and this backward() needs its derivative",
             f"Write {name}.backward with differentiable torch operations and remove @once_differentiable, or leave {name} "
-            "out of what create_graph=True differentiates.",
+            "out of the part that create_graph=True differentiates.",
             analysis.places(
                 (marked.get(name, -1), "marked here"),
                 (analysis.capture.function_sites.get(name, -1), "backward is defined here"),
                 (op, "applied here"),
-                (run, "second derivative asked for here"),
+                (run, "second derivative requested here"),
             ),
             (name,),
             ops=(op.index,),
@@ -114,7 +114,7 @@ def _wrong_number(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             yield Problem(
                 "error",
                 f"{short}.backward returns gradients that do not fit its inputs: {run.error.split(':', 1)[-1].strip()[:200]}",
-                f"Return exactly one gradient for each argument of {short}.forward, each shaped like that argument.",
+                f"Return exactly one gradient for each argument of {short}.forward, each with the shape of that argument.",
                 analysis.places((inner, "backward is defined here"), (analysis.capture.ops[node.op], "applied here")),
                 (short,),
                 ops=(node.op,),

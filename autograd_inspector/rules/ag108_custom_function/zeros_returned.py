@@ -42,9 +42,8 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "info",
             f"{name}.backward returns zeros for a gradient that is not zero: {summarize_names(names)} "
-            f"{agree(names, 'gets', 'get')} gradients by other ways alone",
-            f"Return the gradient of {name}.forward from {name}.backward. Where no gradient is meant to pass, detach() "
-            "says so, and saves the computation.",
+            f"{agree(names, 'gets', 'get')} gradients only through other paths",
+            f"Return the gradient of {name}.forward from {name}.backward. To block the gradient, use detach(), which also saves the computation.",
             analysis.places((capture.function_sites.get(name, -1), "backward is defined here"), (op, "applied here")),
             (name,),
             ops=(op.index,),

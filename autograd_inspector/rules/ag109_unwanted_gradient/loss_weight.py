@@ -23,13 +23,11 @@ def _problem(analysis: Analysis, found: LossWeight) -> Problem:
     attribute = name.rpartition(".")[2]
     return Problem(
         "warning",
-        f"{found.optimizer.type} trains {name}, which only weighs a term of the loss: the loss is linear in {name}, so a "
-        "lower weight is all that its gradient asks for, and nothing ends that where the term is positive",
-        f"Keep the weight out of the parameters: a float, or `register_buffer({attribute!r}, ...)`. To learn a "
-        "weight, give it a second term (`exp(-s) * term + s`); a Lagrange multiplier needs an optimizer with maximize=True.",
+        f"{found.optimizer.type} trains {name}, which only weights a term of the loss: the loss is linear in {name}, so its gradient keeps lowering the weight as long as the term is positive",
+        f"Do not make the weight a parameter: use a float, or `register_buffer({attribute!r}, ...)`. To learn a weight, add a second term (`exp(-s) * term + s`); a Lagrange multiplier needs an optimizer with maximize=True.",
         (
             *made_here(analysis, [found.tensor]),
-            *analysis.places((found.op, "weighs a term here"), (found.optimizer, "given to the optimizer here")),
+            *analysis.places((found.op, "weights a term here"), (found.optimizer, "given to the optimizer here")),
         ),
         (name,),
         ops=(found.op.index,),

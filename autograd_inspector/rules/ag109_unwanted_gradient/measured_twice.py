@@ -18,13 +18,9 @@ def without_a_constant(analysis: Analysis) -> Iterator[Problem]:
         read = next((t for t in found.whole.inputs if t == found.other), -1)
         yield Problem(
             "warning",
-            f"two terms of the loss measure `{measure}` of {moved} and {other}: one of them takes {moved} for a constant, the "
-            f"other takes neither, so both terms move {other}",
-            f"detach() {other} in the term that is to move {moved} alone: `{other}.detach()`. If one term moves both on purpose, "
-            "nothing needs to change.",
-            analysis.places(
-                (found.whole, "neither end is a constant here"), (found.half, f"{moved} is a constant here")
-            ),
+            f"two loss terms compute `{measure}` of {moved} and {other}: one treats {moved} as a constant, the other treats neither as one, so both terms train {other}",
+            f"detach() {other} in the term that should train only {moved}: `{other}.detach()`. If one term is meant to train both, no change is needed.",
+            analysis.places((found.whole, "neither is a constant here"), (found.half, f"{moved} is a constant here")),
             (moved, other, measure),
             ops=(found.whole.index,),
             cures=tuple(detached(analysis, found.whole, read)) if read >= 0 else (),

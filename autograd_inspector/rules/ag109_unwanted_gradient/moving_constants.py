@@ -29,8 +29,7 @@ def _target(analysis: Analysis, found: Bootstrapped) -> Problem:
         "warning",
         f"the prediction and its target, {target}, are both computed with {whole}, and both have a graph: backward() also "
         "moves the target towards the prediction",
-        "Compute the target under torch.no_grad(), or detach() it before it is compared; a copy of the network that "
-        "follows slowly makes it steadier.",
+        "Compute the target under torch.no_grad(), or detach() it before it is compared; a slowly updated copy of the network makes it more stable.",
         analysis.places(
             (found.added, "target computed with its graph here"),
             (found.used, "the network computes it here"),
@@ -50,8 +49,7 @@ def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
         f"the log-probability of a sample is multiplied by {weight}, which has a graph: {summarize_names(names)} "
         f"{agree(names, 'gets a gradient', 'get gradients')} that {agree(names, 'makes', 'make')} the factor larger, and a "
         "step uses it",
-        f"detach() the factor: in `log_prob * {weight}.detach()` it is a number that weighs the sample. Train what computes it "
-        "with another loss.",
+        f"detach() the factor: in `log_prob * {weight}.detach()` it only weights the sample. Train the network that computes it with another loss.",
         analysis.places((found.product, "multiplied here"), (made, "computed with its graph here")),
         (*names, weight),
         ops=(found.product.index,),

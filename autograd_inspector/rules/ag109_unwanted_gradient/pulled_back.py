@@ -100,9 +100,8 @@ def _finding(analysis: Analysis, pulls: list[_Pull]) -> Problem:
     step = next(s for s in reversed(analysis.capture.steps) if pulls[-1].tensor in s.held)
     return Problem(
         "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} averaged in each round with {summarize_names(copies)}, which "
-        f"never {agree(copies, 'changes', 'change')}: the optimizer trains the one, the average pulls it back, and the copy "
-        "that the loss is computed with stays as it was made",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} averaged in each iteration with {summarize_names(copies)}, which "
+        f"never {agree(copies, 'changes', 'change')}: the average pulls the trained values back, and the copy that the loss uses keeps its initial values",
         "Write the average into the copy, `copy.lerp_(trained, rate)`: source and target are likely swapped in the call.",
         analysis.places((pulls[-1].op, "averaged here"), (step, "trained here")),
         (*names, *copies),

@@ -26,10 +26,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """Gradient flows into something that should not be trained: a target network, a teacher, the weight of a loss term.
 
     Why it matters
-        A target network follows the online one by copying. Without `no_grad` or `detach` backward runs through it as
-        well: memory and time are spent on gradients that no optimizer uses and no zero_grad() clears, and whoever
-        later hands them to an optimizer or sums them into a norm uses those of another loss. If the weight of a loss
-        term is a trainable parameter, every step shrinks it, because that lowers the loss.
+        A target network is updated by copying. Without `no_grad` or `detach`, backward also runs through it: it spends
+        memory and time on gradients that no optimizer uses and no zero_grad() clears, and an optimizer or a norm that
+        uses them later gets gradients of another loss. If the weight of a loss term is a trainable parameter, every
+        step shrinks it, because that lowers the loss.
 
     Example
         ::
@@ -62,7 +62,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         return
     names = [name_of(analysis, t) for t in copies]
     plain = [e for e in analysis.capture.events_of(PlainAttributeSet) if set(e.tensors) & set(copies)]
-    why = f" (`.{plain[0].attribute} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
+    why = f" (`.{plain[0].attribute} = False` on a module, or a misspelled attribute, freezes nothing)" if plain else ""
     yield Problem(
         "warning",
         f"backward reaches {summarize_names(names)}, a copy that no optimizer holds: a target network or teacher that was not "
@@ -90,8 +90,7 @@ def _stepped(analysis: Analysis) -> Iterator[Problem]:
         f"backward reaches {summarize_names(names)}, and an optimizer steps {agree(copies, 'it', 'them')}, although the program "
         f"overwrites {agree(copies, 'it', 'them')} with the values of {sources} again and again: a target network or teacher "
         "that was not detached",
-        "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the "
-        f"optimizer only what is to learn by gradient ({sources}).",
+        f"Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and pass only the trained parameters to the optimizer ({sources}).",
         (*_places(analysis, copies), *analysis.user_frames(analysis.capture.ops[last].site, "overwritten here")),
         tuple(names),
         cures=tuple(_frozen(analysis, copies)),
@@ -106,7 +105,7 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
     )
     return Problem(
         "warning",
-        f"{summarize_names(names)} {agree(names, 'steps', 'step')} with gradients of two losses: the loss that {others} stepped "
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} updated with gradients of two losses: the loss that {others} stepped "
         f"with reaches {agree(names, 'it', 'them')} as well, and nothing clears what it leaves before the backward() of "
         f"{agree(names, 'its', 'their')} own loss",
         f"detach() what is computed with {summarize_names(names)} where it goes into the loss of {others}, or clear the gradients "

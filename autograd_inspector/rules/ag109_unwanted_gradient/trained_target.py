@@ -28,10 +28,8 @@ def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
     return Problem(
         "warning",
         f"backward reaches {summarize_names(names)} through the target of `{found.op.name}` alone, and an optimizer steps "
-        f"{them}: {agree(names, 'its module is', 'their modules are')} in eval mode, as a teacher's, and the target moves "
-        "towards what is to learn from it",
-        "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and give "
-        "the optimizer only what is to learn.",
+        f"{them}: {agree(names, 'its module is', 'their modules are')} in eval mode, as for a teacher, and the target moves towards the prediction",
+        "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and pass only the trained parameters to the optimizer.",
         analysis.places(
             (found.use, "the target is computed with gradient here"),
             (found.op, "taken as the target here"),

@@ -36,7 +36,7 @@ def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op
     made, held, name = analysis.flow.birth(tensor), kept_by(analysis, tensor), carried_name(analysis, reader, tensor)
     cut = cut_off(analysis, reader, tensor, made)
     return EarlierRound(
-        f"; {name}{kept_as(held, name)} leads this backward() back into the graph of an earlier round",
+        f"; {name}{kept_as(held, name)} leads this backward() back into the graph of an earlier iteration",
         f"{'Call ' if cut.startswith('detach()') else ''}{cut if cut.startswith('detach()') else cut[0].upper() + cut[1:]}. retain_graph=True does not help here: the parameters are no longer those that the "
         "graph was recorded with.",
         (*kept_places(analysis, held), *analysis.places((made, "carried over from here"), (reader, "used again here"))),

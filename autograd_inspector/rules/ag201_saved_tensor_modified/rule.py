@@ -38,8 +38,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Backward would compute with the new values. Autograd compares versions and raises "modified by an inplace
-        operation", naming a shape but neither who saved the tensor nor who modified it. If a hidden state is carried across
-        iterations without detach() (and with retain_graph=True), backward reaches weights that were updated meanwhile.
+        operation", but the message names only a shape, not the op that saved the tensor or the line that modified it.
+        If a hidden state is carried across iterations without detach() (and with retain_graph=True), backward reaches
+        weights that were updated in between.
 
     Example
         ::
@@ -112,7 +113,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     if edits:
         spelled = "by " + join_names((edit_name(analysis, op) for op in edits), 3)
     else:
-        spelled = "before this capture began" if before else "by code that no torch call shows"
+        spelled = "before this capture began" if before else "by code that makes no torch call"
     if edits and before:
         spelled = f"before this capture began and {spelled}"
     if run.nested_in >= 0 and any(op.has(Trait.BACKWARD) for op in edits) and recomputes(analysis):
@@ -120,7 +121,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     details = [f"{saver} saved {name} at version {then}: {needs_because(saved.name)}."]
     if before:
         entry = culprits[0][1].before if culprits else now
-        details.append(f"When this capture began, {name} was at version {entry} already: an earlier cell modified it.")
+        details.append(f"When this capture began, {name} was already at version {entry}: an earlier cell modified it.")
     if len(culprits) > 1:  # else the message says it
         details += [
             f"{edit_name(analysis, op)} moved it from version {write.before} to {write.after}"

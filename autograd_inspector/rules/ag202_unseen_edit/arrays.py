@@ -38,7 +38,7 @@ def _finding(analysis: Analysis, run: Backward, use: Use) -> Problem:
     alias = use.writer.alias
     if isinstance(use.by, Op):
         name = name_of(analysis, aliased(analysis, alias))
-        kept = f"given to a checkpoint, which computes `{use.by.name}` again"
+        kept = f"passed to a checkpoint, which recomputes `{use.by.name}`"
     else:
         name, kept = saved_name(analysis, *use.by), f"saved for backward by {saver_name(analysis, use.by[0])}"
     return written_through_numpy(analysis, run, alias, name, kept)

@@ -40,9 +40,8 @@ def ctx_edits(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node]
                 kept = attribute.removeprefix("ctx.")
                 yield Problem(
                     "warning",
-                    f"{saver} kept {name} as `{attribute}` for its backward, and `{op.name}` modified it afterwards: an "
-                    "attribute of ctx is not checked, so the gradients are likely wrong",
-                    f"Keep it by `ctx.save_for_backward(...)` instead of `ctx.{kept} = ...`, so that autograd checks it, and "
+                    f"{saver} kept {name} as `{attribute}` for its backward, and `{op.name}` modified it afterwards: autograd does not check attributes of ctx, so the gradients are likely wrong",
+                    f"Save it with `ctx.save_for_backward(...)` instead of `ctx.{kept} = ...`, so that autograd checks it, and "
                     f"modify {name} only after backward(), or a `.clone()` of it.",
                     analysis.places(
                         (op, "modified here"),
@@ -53,7 +52,7 @@ def ctx_edits(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node]
                     (
                         f"{saver} kept {name} at version {saved.saved_version}.",
                         f"`{op.name}` moved it from version {write.before} to {write.after}{place_of(analysis, op)}.",
-                        "Likely: whether backward reads its values or its shape alone is not observed.",
+                        "Likely: the capture does not show whether backward reads its values or only its shape.",
                     ),
                     (op.index,),
                 )

@@ -58,12 +58,10 @@ def _finding(analysis: Analysis, run: Backward, before: Op, after: Op) -> Proble
     one, other = where_made(analysis, before), where_made(analysis, after)
     return Problem(
         "error",
-        f"the checkpoint recomputed another forward than the one that ran: where that called {one}, the recomputation "
-        f"called {other}"
+        f"the recomputation differs from the forward: the forward called {one} where the recomputation called {other}"
         if one != other
-        else f"the checkpoint recomputed another forward than the one that ran: {one} returned something else",
-        "Let the checkpointed function depend on its arguments and on parameters alone: no counter, cache, mode or autocast "
-        "that is another one in backward.",
+        else f"the recomputation differs from the forward: {one} returned something else",
+        "The checkpointed function must depend only on its arguments and on parameters, not on a counter, cache, mode or autocast that differs in backward.",
         analysis.places((before, "in the forward"), (after, "in the recomputation"), (run, "backward called here")),
         (before.name, after.name),
         ops=(before.index, after.index),

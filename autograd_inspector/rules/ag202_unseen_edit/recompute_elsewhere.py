@@ -92,10 +92,9 @@ def _finding(analysis: Analysis, run: Backward, before: Op, mine: int, after: Op
     own, other = name_of(analysis, mine), name_of(analysis, its)
     return Problem(
         "error",
-        f"the forward ran `{before.name}` with {own}, and the checkpoint recomputes it in backward with {other}: the "
-        "function that is checkpointed finds another module when it runs again, so the gradients are silently wrong",
-        "Pass the module itself, `checkpoint(block, x)`, or bind it when the function is made, `lambda x, block=block: "
-        "block(x)`: a function looks up the variables around it each time that it runs.",
+        f"the forward ran `{before.name}` with {own}, and the checkpoint recomputes it in backward with {other}: the checkpointed function finds a different module when it runs again, so the gradients are silently wrong",
+        "Pass the module itself, `checkpoint(block, x)`, or bind it when the function is defined, `lambda x, block=block: "
+        "block(x)`: a closure looks up its variables each time it runs.",
         (
             *_entrance(analysis, run, after),
             *analysis.places((before, "in the forward"), (run, "recomputed by this backward")),
@@ -103,7 +102,7 @@ def _finding(analysis: Analysis, run: Backward, before: Op, mine: int, after: Op
         (own, other),
         (
             f"Both calls of `{before.name}` read the same input, and the calls behind it are the same.",
-            "Certain, by the parameters that they read.",
+            "Certain: the two calls read different parameters.",
         ),
         (before.index, after.index),
         tuple((BindNow(place, ()),) for place in _entrance(analysis, run, after)[:1]),

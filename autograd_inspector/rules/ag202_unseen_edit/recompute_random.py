@@ -41,8 +41,7 @@ def _finding(analysis: Analysis, event: RandomStateDropped, again: dict[str, tup
     first = next(iter(again.values()))[0]
     return Problem(
         "error",
-        f"checkpoint(preserve_rng_state=False) recomputes {join_names(again, 3)} in backward with other random numbers than "
-        "in the forward: the gradients belong to another output, and are silently wrong",
+        f"checkpoint(preserve_rng_state=False) recomputes {join_names(again, 3)} in backward with different random numbers: the gradients belong to a different output and are silently wrong",
         "Leave preserve_rng_state at True, its default, for functions that draw random numbers.",
         analysis.places((event, "checkpointed here"), (first, "random numbers drawn here")),
         tuple(again),

@@ -65,15 +65,15 @@ def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) 
     name = name_of(analysis, next((w.tensor for w in first.writes), tensor))
     return Problem(
         "error",
-        f"`{first.name}` inside the checkpointed function modifies {name}, which lives outside of it: backward runs the "
-        f"function again, so it is modified twice, `{reader.name}` is recomputed with other values than in the forward, and "
+        f"`{first.name}` inside the checkpointed function modifies {name}, which is defined outside of it: backward runs the "
+        f"function again, so it is modified twice, `{reader.name}` is recomputed with different values, and "
         "the gradients are silently wrong",
         f"Compute out of place inside the checkpointed function, or modify {name} outside of it.",
-        analysis.places((first, "modified here"), (reader, "computed again with other values here")),
+        analysis.places((first, "modified here"), (reader, "recomputed with different values here")),
         (name, first.name),
         (
             f"The forward ran `{first.name}` once.",
-            f"Backward ran the checkpointed function again, and with it `{again.name}` on what the first run had left.",
+            f"Backward ran the checkpointed function again, and with it `{again.name}` on the result of the first run.",
         ),
         (first.index, again.index),
     )

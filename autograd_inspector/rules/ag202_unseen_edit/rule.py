@@ -39,9 +39,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Writes through `.data`, a NumPy alias, a fused optimizer step or a batch norm's running statistics do not bump
-        the counter that autograd checks, and recomputation under checkpointing reads whatever is there by then,
-        and draws other random numbers where it is told `preserve_rng_state=False`.
-        Nothing raises; the gradient belongs to other values than the loss.
+        the counter that autograd checks. Recomputation under checkpointing reads the current values, and draws
+        different random numbers with `preserve_rng_state=False`. Nothing raises, and the gradient belongs to different
+        values than the loss.
 
     Example
         ::
@@ -166,9 +166,8 @@ def _doubtful(analysis: Analysis, run: Backward, members: list[Member]) -> Probl
     ops = list(dict.fromkeys(f"`{op.name}`" for _, op, _ in members))
     return Problem(
         "info",
-        f"{_were_saved(analysis, members, names)}, then modified by {join_names(ops)} and likely put back, but for "
-        "rounding: no version counter moved, and no value was read",
-        f"To be sure, keep {copy_of(analysis, name)} and `copy_()` it back in.",
+        f"{_were_saved(analysis, members, names)}, then modified by {join_names(ops)} and likely restored, except for rounding: no version counter moved, and no value was read",
+        f"To be sure, keep {copy_of(analysis, name)} and restore it with `copy_()`.",
         _places(analysis, run, members[0], "backward used the memory here"),
         tuple(names),
         (f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",),

@@ -27,13 +27,13 @@ from autograd_inspector.rules.ag203_forbidden_inplace.views import (
 )
 
 _UNDER_NO_GRAD = (
-    "Wrap the update in `with torch.no_grad():`; where gradient has to flow through it, compute a new tensor out of place "
+    "Wrap the update in `with torch.no_grad():`; if gradients must flow through it, compute a new tensor out of place "
     "instead."
 )
-_OUTSIDE = "Make the view where gradient is recorded, outside of torch.no_grad(){lost}."
+_OUTSIDE = "Create the view with grad mode on, outside of torch.no_grad(){lost}."
 
 _WITH_HOOK = (
-    "Use the out-of-place form of the operation (`inplace=False`, where a module does it), or register the hook on a "
+    "Use the out-of-place form of the operation (`inplace=False`, if a module does it), or register the hook on a "
     "module that neither works in place itself nor comes right before one that does."
 )
 
@@ -50,7 +50,7 @@ _FORBIDDEN = (
     ),
     (
         TorchError.OVERLAPS_ITSELF,
-        "is an expanded view: several of its elements are one memory location",
+        "is an expanded view: several of its elements share one memory location",
         "Use an out-of-place form (`{name} = {name} + ...`), or call `.contiguous()` / `.clone()` after the expand.",
     ),
     (
@@ -82,11 +82,11 @@ _FORBIDDEN = (
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """In place on a leaf that requires grad, on an expanded tensor, or on a view that allows none.
+    """An in-place op on a leaf that requires grad, on an expanded tensor, or on a view that forbids it.
 
     Why it matters
         The call raises at once, and the message names neither the tensor nor the base of the view. A module with a full
-        backward hook returns a view as well, so that an in-place activation after it raises.
+        backward hook returns a view as well, so an in-place activation after it raises.
 
     Example
         ::

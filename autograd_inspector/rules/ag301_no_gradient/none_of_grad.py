@@ -22,9 +22,9 @@ def none_of_grad(analysis: Analysis) -> Iterator[Problem]:
         "error",
         f"torch.autograd.grad returned None for {summarize_names(names)}: {roots} was not computed from "
         f"{agree(names, 'it', 'them')}, and the program uses the None as a gradient",
-        "Leave out what has none: `p if g is None else p - lr * g`. Or pass materialize_grads=True, which gives zeros instead.",
+        "Skip the parameters without a gradient: `p if g is None else p - lr * g`. Or pass materialize_grads=True, which gives zeros instead.",
         analysis.places(
-            (run, "gradients asked for here, with allow_unused"),
+            (run, "gradients requested here, with allow_unused"),
             (analysis.capture.error_site, "used as a gradient here"),
         ),
         tuple(names),

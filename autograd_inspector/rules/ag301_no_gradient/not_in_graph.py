@@ -72,23 +72,25 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
     stepped = step_between(analysis, run, tensor)
     why, fix = _why(analysis, tensor, roots, _taken_from(analysis, tensor, made, read), late=late)
     if stepped is not None:
-        why = f"{roots} depends on {name} only through weights that step() has moved, and autograd records no step"
+        why = (
+            f"{roots} depends on {name} only through weights that step() has moved, and autograd does not record steps"
+        )
         fix = (
-            "Take the step by hand: `g = torch.autograd.grad(loss, parameters, create_graph=True)`, and compute "
+            "Write the step yourself: `g = torch.autograd.grad(loss, parameters, create_graph=True)`, and compute "
             f"{roots} with `p - lr * g` for each p (torch.func.functional_call)."
         )
     elif any(node.name == BACKWARD_OF_COMPILED for node in analysis.nodes_of(run)):
         why = f"{roots} was computed with the backward of compiled code, which AOTAutograd cannot differentiate"
-        fix = 'Do not compile what is differentiated twice, or compile it with `backend="eager"`.'
+        fix = 'Do not compile code that is differentiated twice, or compile it with `backend="eager"`.'
     return Problem(
         "error" if run.error else "warning",
         f"torch.autograd.grad does not find {name} in the graph of {roots}{'' if run.error else ', and returns None'}: {why}",
         fix,
         analysis.places(
-            (stepped, "weights moved without a record here"),
+            (stepped, "weights changed without a graph here"),
             (made, "made here"),
             (computed, "computed here, without it"),
-            (run, "gradient asked for here"),
+            (run, "gradient requested here"),
         ),
         (name,),
         ops=(made.index,) if made is not None else (),
@@ -112,7 +114,7 @@ def _why(analysis: Analysis, tensor: int, roots: str, whole: int | None, *, late
         else f"{name} is {kind} of {source}, and {roots} was computed from {source} itself",
         f"Make {name} first and compute {roots} from it"
         + (
-            f", or ask for the gradient of {source} and take the part that belongs to {name}."
+            f", or compute the gradient of {source} and use the part that belongs to {name}."
             if analysis.capture.tensors[whole].requires_grad
             else "."
         ),

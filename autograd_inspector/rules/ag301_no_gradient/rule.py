@@ -18,17 +18,19 @@ from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
 
-_USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
-_ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
-_CHOSEN = "Nothing, where the data choose the modules; with DistributedDataParallel pass find_unused_parameters=True."
+_USE = "Use it in the forward (recompute cached features with grad), or leave it out of the optimizer."
+_ADD = "Include its output in the loss that backward() is called on, or leave it out of the optimizer."
+_CHOSEN = (
+    "No change is needed if the data select the modules; with DistributedDataParallel pass find_unused_parameters=True."
+)
 _OFFSET = "Leave it out (bias=False) or out of the optimizer, or add a loss term that uses the values themselves."
 _FROZEN = (
-    "in forwards while requires_grad was False, and set to require grad too late for them",
+    "in forwards while requires_grad was False, and required grad too late for them",
     "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",
 )
 _FROZEN_FIRST = "Do not freeze it before its forward, or leave it out of the optimizer."
 _UNRECORDED = (
-    "in forwards of which autograd recorded nothing (no_grad, or a checkpoint that was given nothing to backpropagate)",
+    "in forwards that autograd did not record (no_grad, or a checkpoint without an input that requires grad)",
     "Call it where grad mode is on and add the result to the loss, or leave it out of the optimizer.",
 )
 
@@ -37,9 +39,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A trainable parameter was not reached by backward: never used, or used for something that is not the loss.
 
     Why it matters
-        Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it, and so
-        does `torch.autograd.grad` where what it differentiates was not computed from the tensor: from a slice that was
-        cut off afterwards, or from a copy.
+        Its `.grad` stays None and the optimizer skips it silently. Data-parallel training raises for it, and so does
+        `torch.autograd.grad` if the output was not computed from the tensor itself, but from a copy or from a slice
+        taken afterwards.
 
     Example
         ::

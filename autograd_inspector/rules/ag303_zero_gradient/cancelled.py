@@ -44,7 +44,7 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
         "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
         (
             *again,
-            *analysis.places(*((op, "taken into the sum here") for op in entered), (found.op, "gradients cancel here")),
+            *analysis.places(*((op, "added to the sum here") for op in entered), (found.op, "gradients cancel here")),
         ),
         (*names, *terms),
         ops=(found.op.index,),

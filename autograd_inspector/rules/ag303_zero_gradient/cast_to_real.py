@@ -31,7 +31,7 @@ def cast_to_real(analysis: Analysis) -> Iterator[Problem]:
                 "warning",
                 f"`{op.name}` casts {name_of(analysis, dropped)} from {analysis.capture.tensors[dropped].dtype} to a real dtype "
                 f"and drops its imaginary part: {summarize_names(names)} get no gradient from that part",
-                "Keep both parts, with `torch.view_as_real(x)`, or say what is meant: `x.abs()` for the magnitude, `x.real` for "
+                "Keep both parts, with `torch.view_as_real(x)`, or choose one: `x.abs()` for the magnitude, `x.real` for "
                 "the real part.",
                 analysis.user_frames(op.site, "imaginary part dropped here"),
                 tuple(names),

@@ -16,7 +16,7 @@ Reason = tuple[str, str, tuple[Location, ...]]
 
 _ANY = (
     "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
-    "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so."
+    "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay zero."
 )
 PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
 
@@ -25,10 +25,9 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     """What to say of an op that passes back nothing but zeros; the general advice where nothing is certain."""
     if op.has(Trait.CONSTANT):
         return (
-            "it runs over a dimension of size 1, where its result is the same whatever goes in",
+            "it runs over a dimension of size 1, where its result does not depend on the input",
             "With a single output use a sigmoid (F.binary_cross_entropy_with_logits on the output itself); softmax and "
-            "cross_entropy need one output for each class, in the dimension that they run over; with one position attention "
-            "has nothing to weigh.",
+            "cross_entropy need one output for each class, in the dimension that they run over; attention over a single position is constant.",
             (),
         )
     input_range = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
@@ -36,7 +35,7 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     if is_a(op.name, OpKind.HINGES):
         return (
             f"none of its inputs{seen} is above its threshold",
-            "Let some of its input be positive: normalise it, start from a smaller or positive bias, lower the learning "
+            "Make some of its inputs positive: normalize them, start from a smaller or positive bias, lower the learning "
             "rate, or use a LeakyReLU, which has a slope on both sides.",
             (),
         )
@@ -50,7 +49,7 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     if is_a(op.name, OpKind.SATURATES) or (op.name == "softmax" and input_range is not None):
         return (
             f"it is saturated: its input{seen} is so large that the derivative rounds to zero",
-            "Make its input smaller: normalise the data, scale down the initial weights, or take the loss of the input "
+            "Make its input smaller: normalize the data, scale down the initial weights, or take the loss of the input "
             "itself (binary_cross_entropy_with_logits, cross_entropy).",
             (),
         )

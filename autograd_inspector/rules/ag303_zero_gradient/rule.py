@@ -30,7 +30,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """The gradient is exactly zero: a dead ReLU, a saturated clamp (seen with `values=True`), sign or round, `x - x`.
 
     Why it matters
-        The parameter has a gradient, the optimizer steps it, and it never moves.
+        The parameter has a gradient, the optimizer steps it, and it never changes.
 
     Example
         ::
@@ -130,7 +130,7 @@ def _partly_zero(analysis: Analysis, found: Flat) -> Problem:
         "info",
         f"`{found.op.name}` has derivative zero: {summarize_names(names)} {agree(names, 'learns', 'learn')} from other parts "
         f"of the loss, and {agree(names, 'gets', 'get')} no gradient through this one",
-        "Where it should have one, use a straight-through estimator: `soft + (hard - soft).detach()`.",
+        "If it needs one, use a straight-through estimator: `soft + (hard - soft).detach()`.",
         analysis.user_frames(found.op.site, "gradient becomes zero here"),
         tuple(names),
         ops=(found.op.index,),

@@ -24,12 +24,11 @@ def _problem(analysis: Analysis, found: ZeroSlope) -> Problem:
     called = join_names(dict.fromkeys(f"`{op.name}`" for op in found.bends)) or "a piecewise linear activation"
     return Problem(
         "warning",
-        f"the second derivative by {join_names(names)} is zero everywhere, and a loss is computed with it: the first one "
-        f"depends on {join_names(names)} through {called} alone, whose slope is constant on both sides of its bend",
+        f"the second derivative with respect to {join_names(names)} is zero everywhere, and a loss uses it: the first derivative depends on {join_names(names)} through {called} alone, which is piecewise linear",
         "Use a smooth activation where a loss needs second derivatives, such as nn.Tanh(), nn.SiLU() or nn.Softplus().",
         analysis.places(
             *((op, "slope is constant here") for op in bends.values()),
-            (found.run, "second derivative asked for here"),
+            (found.run, "second derivative requested here"),
             (found.loss, "backward called here"),
         ),
         tuple(names),

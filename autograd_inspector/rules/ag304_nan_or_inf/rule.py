@@ -34,10 +34,10 @@ from autograd_inspector.rules.ag304_nan_or_inf.sizes import by_step, size_of
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """The first op that made NaN or Inf out of finite values, in the forward or in backward. Needs `values=True`.
+    """The first op that made NaN or Inf from finite values, in the forward or in backward. Needs `values=True`.
 
     Why it matters
-        By the time the loss is NaN every weight is. In backward, `0 * inf` makes NaN where the forward was fine:
+        When the loss is NaN, all weights become NaN. In backward, `0 * inf` makes NaN where the forward was fine:
         `sqrt` at 0, a division in the branch that `torch.where` does not take.
 
     Example
@@ -170,18 +170,18 @@ def _produced(
     size = size_of(analysis, fault, op) if explained_by_size(op, what) else None
     target = all_ignored(analysis, fault, op)
     input_texts = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
-    origin = f"out of {'finite' if sound else 'infinite'} values"
+    origin = f"from {'finite' if sound else 'infinite'} values"
     why, fix = "", overflow_cure(analysis, fault, op) if sound and what == "Inf" else cure(op)
     if op.has(Trait.STEP):
         why, fix = by_step(analysis, op)
     elif not op.inputs:
-        origin, fix = "out of numbers that are no tensor yet", _DATA
+        origin, fix = "from numbers that are not tensors yet", _DATA
     elif size is not None:
         why, fix = size.why, size.fix or fix
     elif target:
         why = f": every target equals ignore_index ({target}), so the mean is over zero elements"
         fix = (
-            f"Leave out a batch without any target (`(labels != {target}).any()`), and see that truncation keeps some; or "
+            f"Skip a batch without any target (`(labels != {target}).any()`), and check that truncation keeps some; or "
             "divide reduction='sum' by the number of targets, at least 1."
         )
     return Problem(

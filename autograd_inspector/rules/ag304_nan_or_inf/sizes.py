@@ -40,13 +40,13 @@ def size_of(analysis: Analysis, fault: ValueFault, op: Op) -> Size | None:
         return Size(
             f": its input reaches {reached}, and no parameter is larger than {weights.size:.2g} ({name})",
             f"Look for an outlier in the data (`batch.abs().max()`), or scale it: {capture.tensors[large[0].tensor].dtype} "
-            "does not hold what this op makes of it.",
+            "cannot represent the result of this op.",
         )
     why = f": its input reaches {reached}, and {name} reaches {weights.size:.2g}"
     holder = next((optimizer for optimizer in capture.placement.optimizers if weights.tensor in optimizer.held), None)
     steps = [step for step in capture.steps if holder and step.optimizer == holder.id and step.at < op.index]
     if holder is None or not (steps or capture.history.folded):
-        return Size(why, "Begin with smaller weights, or scale the data.")
+        return Size(why, "Start with smaller weights, or scale the data.")
     return Size(
         why if capture.history.folded else f"{why} after {counted(len(steps), 'step')}",
         "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_.",
@@ -66,7 +66,7 @@ def by_step(analysis: Analysis, op: Op) -> tuple[str, str]:
     step = next((step for step in analysis.capture.steps if step.op == op.index), None)
     rates = [rate for rate in step.rates if not math.isfinite(rate)] if step is not None else []
     if rates:
-        return f": its learning rate is {rates[0]}", "Look at what sets the learning rate: a scheduler, or the program."
+        return f": its learning rate is {rates[0]}", "Check what sets the learning rate: a scheduler, or the program."
     groups = analysis.capture.placement.optimizers[step.optimizer].groups if step is not None else ()
     if any(group.get("eps") == 0 for group in groups):
         return (

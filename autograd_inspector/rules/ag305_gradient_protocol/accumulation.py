@@ -27,7 +27,7 @@ def _early(analysis: Analysis, found: StepsEachTime) -> Problem:
     name = variable(analysis, optimizer)
     return Problem(
         "warning",
-        f"{event.type} steps in each micro-batch, although gradients are to be accumulated over {event.steps} of them: {name} "
+        f"{event.type} steps in each micro-batch, although gradients should accumulate over {event.steps} of them: {name} "
         "was not given to prepare(), so accumulate() cannot hold its step() back",
         f"Pass {name} to accelerator.prepare() with the model, and use the optimizer that it returns.",
         analysis.places(
@@ -44,7 +44,7 @@ def _whole(analysis: Analysis, found: NotDivided) -> Problem:
     event, count = found.event, len(found.runs)
     return Problem(
         "warning",
-        f"{event.type} steps with the sum of the gradients of {count} micro-batches: loss.backward() is called itself, and "
+        f"{event.type} steps with the sum of the gradients of {count} micro-batches: loss.backward() is called directly, and "
         f"only accelerator.backward() divides the loss by the {event.steps} micro-batches of an accumulation",
         "Call accelerator.backward(loss), or divide the loss before backward().",
         analysis.places((found.runs[-1], "backward() of a whole loss here"), (event, "step() uses the sum here")),

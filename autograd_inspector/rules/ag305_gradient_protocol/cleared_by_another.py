@@ -98,8 +98,7 @@ def _problem(analysis: Analysis, cleared: Cleared, tensors: list[int]) -> Proble
     own, other = (variable(analysis, optimizers[number]) for number in (step.optimizer, call.optimizer))
     return Problem(
         "warning",
-        f"{other}.zero_grad() clears the gradients of {summarize_names(names)} that backward() had computed for "
-        f"{own}.step(): both optimizers hold {agree(names, 'it', 'them')}, and the step uses the other gradients alone",
+        f"{other}.zero_grad() clears the gradients of {summarize_names(names)} that backward() computed for {own}.step(): both optimizers hold {agree(names, 'it', 'them')}, and the step uses the other gradients alone",
         f"Call {other}.zero_grad() before that backward(), or after {own}.step().",
         analysis.places(
             (call, "cleared by another optimizer here"),

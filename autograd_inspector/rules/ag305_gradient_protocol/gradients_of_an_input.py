@@ -158,22 +158,18 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
     inputs = summarize_names(name_of(analysis, t) for t in foreign.inputs)
     clearing = clearing_call(analysis, foreign.step, foreign.runs[0].start)
     fix = (
-        f"Call `{clearing}` right before the backward() of the training's own loss, or take the gradient of {inputs} alone, with "
+        f"Call `{clearing}` right before the backward() of the training loss, or take the gradient of {inputs} alone, with "
         f"torch.autograd.grad(loss, {inputs})."
     )
     if foreign.again:
-        fix = (
-            f"Take the gradient of {inputs} with torch.autograd.grad(..., create_graph=True), which leaves .grad of the "
-            "parameters alone and has a graph: what backward() leaves in .grad is a constant for the loss."
-        )
+        fix = f"Take the gradient of {inputs} with torch.autograd.grad(..., create_graph=True), which does not write to .grad of the parameters and has a graph: the .grad that backward() writes is a constant in the loss."
     elif not wrong:
-        fix = f"Where the step has to use the gradients of the training loss alone: {fix[0].lower()}{fix[1:]}"
+        fix = f"If the step should use only the gradients of the training loss: {fix[0].lower()}{fix[1:]}"
     times = f"{len(foreign.runs)} backward() calls" if len(foreign.runs) > 1 else "a backward()"
     return Problem(
         "warning" if wrong else "info",
-        f"{summarize_names(names)} {agree(names, 'steps', 'step')} with gradients of {times} that the program ran for the gradient "
-        f"of {inputs}: nothing cleared what {agree(foreign.runs, 'it', 'they')} left before the backward() of the training's own "
-        "loss added to it",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} updated with gradients of {times} that the program ran for the gradient "
+        f"of {inputs}: nothing cleared what {agree(foreign.runs, 'it', 'they')} left before the backward() of the training loss added to it",
         fix,
         analysis.places(
             (foreign.runs[0], "leaves gradients in the parameters here"),

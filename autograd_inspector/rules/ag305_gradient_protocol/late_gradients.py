@@ -42,9 +42,9 @@ def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
     assigned = next((write for write in writes if write.gradient >= 0), None)
     return Problem(
         "warning",
-        f"step() applies to {summarize_names(names)} the same gradient as the step before: the backward() in between "
+        f"step() applies to {summarize_names(names)} the same gradient as the previous step did: the backward() in between "
         f"gives gradients to {summarize_names(others)}, and nothing clears or assigns {agree(names, 'its', 'their')} .grad",
-        f"Assign the new gradients in every round, or clear them with zero_grad() where no loss reaches {them}.",
+        f"Assign the new gradients in every iteration, or clear them with zero_grad() where no loss reaches {them}.",
         analysis.places(
             (assigned, "gradient assigned here, once"),
             (found.step, "step() applies it again here"),
@@ -78,7 +78,7 @@ def _dropped(analysis: Analysis, found: DroppedLate) -> Problem:
         "warning",
         f"the gradients of {summarize_names(names)} are dropped after step() has used them, and "
         f"{found.call.api} clears them before the next backward() in any case: dropping them changes nothing",
-        f"Drop them between backward() and step() where step() is to leave {them} as {they} {agree(names, 'is', 'are')}; "
+        f"Drop them between backward() and step() if step() should leave {them} as {they} {agree(names, 'is', 'are')}; "
         "otherwise remove that line.",
         analysis.places(
             (found.step, f"step() moves {them} here"),

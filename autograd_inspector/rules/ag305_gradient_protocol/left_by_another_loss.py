@@ -119,12 +119,12 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
     own, other = (variable(analysis, optimizers[step.optimizer]) for step in (left.step, left.other))
     return Problem(
         "warning",
-        f"the loss that {other}.step() was for has left gradients in {summarize_names(names)} as well; nothing cleared "
+        f"the loss that {other}.step() was called for also left gradients in {summarize_names(names)} as well; nothing cleared "
         f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
         f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
         f"{agree(names, 'its', 'their')} own loss.",
         analysis.places(
-            (left.entered, "runs on with its graph here"),
+            (left.entered, "used with its graph here"),
             (left.own.run, "added to the gradients of another loss here"),
             (left.foreign.run, "gradients of the other loss left here"),
             (left.step, "step() uses the sum here"),

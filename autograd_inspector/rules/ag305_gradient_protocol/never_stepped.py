@@ -41,8 +41,7 @@ def _problem(analysis: Analysis, optimizers: list[OptimizerRecord], rounds: list
         f"{join_names(kinds)}, which {agree(kinds, 'holds', 'hold')} {summarize_names(names)}, never "
         f"{agree(kinds, 'steps', 'step')}",
         f"To train, call backward() on the loss and {variable(analysis, optimizers[0])}.step() (in Lightning, with "
-        "automatic_optimization = False: self.manual_backward(loss) and step()); to look only, compute it under "
-        "torch.no_grad().",
+        "automatic_optimization = False: self.manual_backward(loss) and step()); for evaluation only, compute it under torch.no_grad().",
         analysis.places(
             (rounds[-1], "no backward() from this loss"), *((each, "optimizer made here") for each in optimizers)
         ),

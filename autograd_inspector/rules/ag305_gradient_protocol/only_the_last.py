@@ -101,13 +101,13 @@ def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
     starved = f"; {summarize_names(unserved)} {agree(unserved, 'gets', 'get')} no gradient at all" if unserved else ""
     return Problem(
         "warning",
-        f"{variable} is computed {len(ops)} times for each step, and backward() runs from the last one alone: the "
+        f"{variable} is computed {len(ops)} times for each step, and backward() runs only from the last one: the "
         f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its graph', 'their graphs')}, and "
         f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
         "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
         analysis.places((last, "computed again here"), (run, "backward of the last one")),
         (*names, *unserved),
-        (f"{summarize_names(names)}: the results of this line before it in the round were read by nothing else.",),
+        (f"{summarize_names(names)}: nothing else reads the earlier results of this line in the same iteration.",),
         tuple(op.index for op in ops),
         tuple(_added(analysis, last, run)),
     )

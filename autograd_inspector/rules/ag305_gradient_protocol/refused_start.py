@@ -30,11 +30,10 @@ def _finding(analysis: Analysis, event: StartRefused, tensor: int, *, no_scalar:
     shape = list(analysis.capture.tensors[tensor].shape)
     return Problem(
         "error",
-        f"backward() starts from {name}, which has shape {shape}, and was given no gradient for it: only a single number "
-        "has one by default"
+        f"backward() starts from {name}, which has shape {shape}, and got no gradient argument: only a scalar has one by default"
         if no_scalar
-        else f"the gradient that backward() was given is not shaped like {name}, which has shape {shape}",
-        f'Reduce it to one number first, `{method_on(name, "mean()")}` (or reduction="mean" where a loss function '
+        else f"the gradient passed to backward() does not have the shape of {name}, which is {shape}",
+        f'Reduce it to a scalar first, `{method_on(name, "mean()")}` (or reduction="mean" where a loss function '
         "computes it), or pass a gradient of that shape."
         if no_scalar
         else f"Pass a gradient of shape {shape}: one number for each element of {name}.",

@@ -50,8 +50,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """zero_grad, backward, unscale, clip, step: one is missing or out of order.
 
     Why it matters
-        Gradients cleared before the step are lost, gradients never cleared add up, a step without backward does
-        nothing, and neither does `p = p - lr * p.grad`, which gives a variable another tensor. None of it raises.
+        Gradients that are cleared before the step are lost, gradients that are never cleared add up, and a step without
+        backward does nothing. `p = p - lr * p.grad` does nothing either: it rebinds a variable. None of this raises.
 
     Example
         ::
@@ -172,7 +172,7 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
     names = [name_of(analysis, p.tensor) for p in step.parameters]
     late = _comes_later(analysis, run.site, step.site)
     text = (
-        "step() comes before backward() in the loop, and the gradients of the round before are cleared by then"
+        "step() comes before backward() in the loop, and the gradients of the previous iteration are already cleared"
         if late
         else "the gradients are cleared after backward() and before step() has used them"
     )
@@ -217,14 +217,14 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         "already had a .grad when the capture began, and nothing cleared it: the first step uses the sum of old and new "
         "gradients"
         if first
-        else "still had the .grad of the step before, and nothing cleared it: gradients add up from step to step"
+        else "still had the .grad of the previous step, and nothing cleared it: gradients add up from step to step"
     )
     uncalled = [] if first else idle_here(analysis, (run.site, step.site), "zero_grad")
     others = [] if first else clearings_of_others(analysis, stale, run.start)
     return Problem(
         "warning",
         f"{summarize_names(names)} {why}",
-        "Write the parentheses: `zero_grad()`. Without them the method is named, not called."
+        "Write the parentheses: `zero_grad()`. Without them the method is not called."
         if uncalled
         else _clearing_fix(analysis, step, run),
         analysis.places(

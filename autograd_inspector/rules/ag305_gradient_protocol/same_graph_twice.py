@@ -52,8 +52,7 @@ def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, 
         "warning",
         f"backward() ran twice on {loss} before the step, so step() uses twice the gradient of {summarize_names(names)}: "
         f"each run adds the same gradient to {agree(names, 'its', 'their')} .grad",
-        "Remove one of the two backward() calls. Where the first one is for another purpose (a norm, a penalty), use "
-        "torch.autograd.grad(), which leaves .grad alone, or clear the gradients between the two.",
+        "Remove one of the two backward() calls. If the first one has another purpose (a norm, a penalty), use torch.autograd.grad(), which does not write to .grad, or clear the gradients between the two.",
         analysis.places(
             (second, "the same gradients added again here"),
             (first, "first added here"),

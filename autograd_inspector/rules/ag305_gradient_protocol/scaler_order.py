@@ -42,7 +42,7 @@ def out_of_order(analysis: Analysis) -> Iterator[Problem]:
                 if again
                 else "its gradients were unscaled already, and neither step() nor update() followed"
             ),
-            f"Call `{scaler}.update()` once after `{scaler}.step({name})`, at the end of each round."
+            f"Call `{scaler}.update()` once after `{scaler}.step({name})`, at the end of each iteration."
             if again
             else f"Call `{scaler}.unscale_({name})` once for each `{scaler}.step({name})`, right before the gradients are "
             f"clipped, and `{scaler}.update()` after it.",
@@ -108,8 +108,7 @@ def _nothing_checked(analysis: Analysis) -> Iterator[Problem]:
     runs = analysis.capture.completed_runs[-1:]
     yield Problem(
         "error",
-        f"{scaler}.update() has nothing to judge the scale by: no {scaler}.step() or {scaler}.unscale_() has looked at "
-        "gradients since the update before",
+        f"{scaler}.update() has nothing to judge the scale by: no {scaler}.step() or {scaler}.unscale_() has checked gradients since the previous update",
         f"Call `{scaler}.update()` once after each `{scaler}.step(optimizer)`, in the same branch: gradients that are "
         "accumulated must have one scale.",
         (

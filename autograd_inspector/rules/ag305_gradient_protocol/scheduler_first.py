@@ -20,7 +20,7 @@ def _problem(analysis: Analysis, found: EarlyScheduler) -> Problem:
     name = variable(analysis, found.optimizer)
     return Problem(
         "info",
-        f"{found.stepped.api} comes before the step() of {name} in each round: no step uses the first value of the schedule",
+        f"{found.stepped.api} comes before the step() of {name} in each iteration: no step uses the first value of the schedule",
         f"Call the scheduler's step() after {name}.step().",
         analysis.places((found.stepped, "scheduler stepped here"), (found.step, "optimizer stepped here, afterwards")),
         (name, found.stepped.type),

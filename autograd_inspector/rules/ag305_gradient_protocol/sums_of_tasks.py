@@ -26,13 +26,13 @@ def _problem(analysis: Analysis, sums: list[ReadSum]) -> Problem:
     first = sums[0]
     names = names_of(analysis, dict.fromkeys(found.tensor for found in sums))
     clearing = clearing_call(analysis, first.step, first.later.run.start)
-    before = "the first loss" if first.earlier is not None else "the step before"
+    before = "the first loss" if first.earlier is not None else "the previous step"
     return Problem(
         "warning",
         f"the .grad of {summarize_names(names)} is read after each of several backward() calls, and nothing clears it "
         f"before: what is read contains the gradients of {before} as well, and step() uses a gradient combined from it",
-        f"Call `{clearing}` before the backward() of each loss, or ask for each loss's gradients with "
-        "torch.autograd.grad(loss, parameters, retain_graph=True), which adds to no .grad.",
+        f"Call `{clearing}` before the backward() of each loss, or compute each loss's gradients with "
+        "torch.autograd.grad(loss, parameters, retain_graph=True), which does not write to .grad.",
         analysis.places(
             (first.later.run, f"added to the gradients of {before} here"),
             (first.later.read, f"{agree(names, 'its', 'their')} sum is read here"),

@@ -54,8 +54,8 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
     clearing = clearing_call(analysis, step, step.start)
     return Problem(
         "warning",
-        "the closure that step() runs never clears the gradients: step() evaluates it at one value of "
-        f"{summarize_names(names)} after the other, and each evaluation adds its gradients to those of the evaluations before",
+        "the closure that step() runs never clears the gradients: step() evaluates it at several values of "
+        f"{summarize_names(names)}, and each evaluation adds its gradients to the earlier ones",
         f"Call `{clearing}` at the beginning of the closure.",
         (
             *loss_line(analysis, second, "computed again here, with the old gradients still there"),
@@ -149,22 +149,19 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
     writes = [op for tensor in moved for op in moving.storages.get(analysis.capture.tensors[tensor].storage, ())]
     again = same_batch(analysis, first.run, second.run, sources.since(step), step.at)
     wrong = whole and again and not _descends(analysis, moving, writes, pair)
-    text = (
-        f"{summarize_names(names)} {agree(names, 'was', 'were')} moved by {agree(names, 'its', 'their')} gradients, and the gradients "
-        "at the new place are added to those at the old one: nothing cleared them, and step() uses the sum"
-    )
+    text = f"{summarize_names(names)} {agree(names, 'was', 'were')} moved by {agree(names, 'its', 'their')} gradients, and the gradients at the new point are added to those at the old one: nothing cleared them, and step() uses the sum"
     clearing = clearing_call(analysis, step, first.start)
     fix = f"Call `{clearing}` between the two backward() calls, after the gradients have moved the parameters."
     if not wrong:
-        fix = f"Where the step is to use the gradients at the new place alone: {fix[0].lower()}{fix[1:]}"
+        fix = f"If the step should use only the gradients at the new point: {fix[0].lower()}{fix[1:]}"
     return Problem(
         "warning" if wrong else "info",
         text,
         fix,
         analysis.places(
-            (second.run, "added to the gradients of the old place here"),
+            (second.run, "added to the gradients of the old point here"),
             (writes[0], "moved by its gradients here"),
-            (first.run, "gradients at the old place computed here"),
+            (first.run, "gradients at the old point computed here"),
             (step, "step() uses the sum here"),
         ),
         tuple(names),

@@ -130,8 +130,7 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
         )
         yield Problem(
             "warning",
-            f"{summarize_names(late_updates)} still had the .grad of the update before, and nothing cleared it: gradients add up from "
-            "round to round",
+            f"{summarize_names(late_updates)} still had the .grad of the previous update, and nothing cleared it: gradients add up from iteration to iteration",
             f"Clear the gradient after each update: {which}.",
             analysis.places((run, "added to old gradients here"), (site, "updated here")),
             tuple(late_updates),

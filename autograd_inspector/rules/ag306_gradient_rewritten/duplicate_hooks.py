@@ -31,7 +31,7 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
         name, times = short_name(hook.name), hook.again + 1
         yield Problem(
             "warning",
-            f"the hook {name} is registered again in each round and stays: {summarize_names(names)} "
+            f"the hook {name} is registered again in each iteration and never removed: {summarize_names(names)} "
             f"{agree(names, 'has', 'have')} it {times} times, and one backward() applies it {times} times to "
             "the same gradient",
             "Register it once, before the loop; or keep what register_hook() returns and call its remove() after the "

@@ -43,8 +43,7 @@ def overwritten(analysis: Analysis) -> Iterator[Problem]:
         holder = next(kept.name for kept in analysis.capture.gradients_kept if kept.site == read.site)
         yield Problem(
             "warning",
-            f"`{holder}` keeps the .grad tensors of {summarize_names(names)} themselves, and a later backward() writes the new "
-            f"gradients into these same tensors: where `{op.name}` reads what was kept, it finds the new ones",
+            f"`{holder}` keeps the .grad tensors of {summarize_names(names)} themselves, and a later backward() writes the new gradients into the same tensors: `{op.name}` then reads the new gradients, not the old ones",
             "Keep copies: `p.grad.clone()`.",
             analysis.places(
                 (site, "kept without a copy here"),

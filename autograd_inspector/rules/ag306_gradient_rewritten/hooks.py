@@ -95,7 +95,7 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
         name = short_name(hook_of[site].name)
         yield Problem(
             "warning",
-            f"the hook {name} rewrites the gradient of {summarize_names(names)}: it is {what} although backward computed others",
+            f"the hook {name} rewrites the gradient of {summarize_names(names)}: it is {what} although backward computed different values",
             "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
             analysis.user_frames(site, role_of(hook_of[site])),
             (*dict.fromkeys(names), name),
@@ -129,7 +129,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
         effect = (
             agree(names, "never moves", "never move")
             if starved
-            else f"{agree(names, 'gets', 'get')} gradients by other ways alone"
+            else f"{agree(names, 'gets', 'get')} gradients only through other paths"
         )
         of = f" of {capture.display_names.layer(call)} (nn.{call.type})" if call is not None and call.path else ""
         yield Problem(
@@ -164,12 +164,12 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
         effect = (
             f"{agree(names, 'never moves', 'never move')}"
             if starved
-            else f"{agree(names, 'gets', 'get')} gradients by other ways alone"
+            else f"{agree(names, 'gets', 'get')} gradients only through other paths"
         )
         yield Problem(
             "warning" if starved else "info",
             f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} {effect}",
-            "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
+            "Return nonzero values from the hook (check the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
             analysis.places((hook, role_of(hook)), (op, "the hooked tensor is made here")),
             (*dict.fromkeys(names), name),

@@ -49,7 +49,7 @@ def _problem(analysis: Analysis, number: int, entry: str, tensors: list[int]) ->
     made = made_by_class(analysis, optimizer, [entry]) or assigned_by_program(analysis, optimizer, [entry])
     return Problem(
         "warning",
-        f"{entry} in the state of {optimizer.type} is the very tensor that is the .grad of {summarize_names(names)}: "
+        f"{entry} in the state of {optimizer.type} is the same tensor as the .grad of {summarize_names(names)}: "
         f"backward() and zero_grad() change {entry}, and step() changes {agree(names, 'the gradient', 'the gradients')}",
         f"Keep a copy: `state[{entry!r}] = p.grad.clone()`.",
         (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),

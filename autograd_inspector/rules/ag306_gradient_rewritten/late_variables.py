@@ -57,9 +57,8 @@ def _problem(analysis: Analysis, group: list[TensorHook]) -> Problem:
     return Problem(
         "warning",
         f"the hooks {name} of {summarize_names(names)} look up {variables} when they run, and find the value that "
-        f"{agree(changed, 'it', 'they')} had last: all {len(group)} hooks do what the last one of the loop was made for",
-        f"Bind the value when the hook is made: `lambda grad, {first}={first}: ...`, or make the hook in a function that "
-        f"is given {variables}.",
+        f"{agree(changed, 'it', 'they')} had last: all {len(group)} hooks behave like the last one of the loop",
+        f"Bind the value when the hook is made: `lambda grad, {first}={first}: ...`, or create the hook in a function that takes {variables}.",
         analysis.user_frames(group[0].site, "hooks registered here"),
         (*dict.fromkeys(names), name, *changed),
         cures=tuple((BindNow(place, tuple(changed)),) for place in analysis.user_frames(group[0].site, "")[:1]),

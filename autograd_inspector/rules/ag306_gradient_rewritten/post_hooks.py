@@ -17,7 +17,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.hooks import role_of, spo
 
 _TEXTS = {
     "dropped": "drops the gradient of {} that backward has just computed: step() finds none",
-    "zeroed": "leaves zeros of the gradient of {} that backward has just computed",
+    "zeroed": "sets the gradient of {} that backward has just computed to zero",
 }
 
 

@@ -35,10 +35,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A tensor hook, or a write to `.grad` outside backward and step, zeroed, replaced or aliased a gradient.
 
     Why it matters
-        The optimizer steps with something else than what backward computed. Two parameters that share one gradient
-        tensor accumulate into each other. A `.grad` that is kept without a copy changes with the next backward, where
-        that adds to it: `[p.grad for p in net.parameters()]` is no record of what it was. A hook that a loop makes looks
-        up the loop's variable when it runs, as each of the others does: all of them find the last value.
+        The optimizer uses a different gradient than backward computed. Two parameters that share one gradient tensor
+        accumulate into each other. A `.grad` that is kept without a copy changes when the next backward adds to it:
+        `[p.grad for p in net.parameters()]` does not record the old values. Hooks created in a loop look up the loop
+        variable when they run, so all of them find its last value.
 
     Example
         ::
@@ -89,7 +89,7 @@ def _aliased(analysis: Analysis) -> Iterator[Problem]:
         new, old = ([name_of(analysis, pair[i]) for pair in pairs] for i in (0, 1))
         yield Problem(
             "warning",
-            f"the .grad of {summarize_names(new)} is the very tensor that is the .grad of {summarize_names(old)}: they accumulate into each "
+            f"the .grad of {summarize_names(new)} is the same tensor as the .grad of {summarize_names(old)}: they accumulate into each "
             "other, and clearing or clipping one changes the other",
             "Assign a copy: `.grad.clone()`.",
             analysis.user_frames(site, "aliased here"),
@@ -153,7 +153,7 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"the .grad of {summarize_names(names)} was replaced between backward() and step() by the result of "
-            f"`{members[0][1].name}`, which no gradient went into",
+            f"`{members[0][1].name}`, which does not depend on a gradient",
             "Drop the assignment, or compute the new gradient from the one that backward left.",
             analysis.places((site, "replaced here"), (members[0][2], "step() uses it here")),
             tuple(names),

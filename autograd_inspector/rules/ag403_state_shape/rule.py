@@ -30,7 +30,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         `load_state_dict` matches state by position and checks no shapes. The step then fails with "the size of tensor
-        a must match the size of tensor b", which names neither parameter nor state. Where the shapes match, a
+        a must match the size of tensor b", which names neither parameter nor state. If the shapes match, a
         parameter continues with the state of another one, and only names in the groups (`named_parameters()`) reveal it.
 
     Example

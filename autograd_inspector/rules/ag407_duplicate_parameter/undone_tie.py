@@ -23,7 +23,7 @@ def _problem(analysis: Analysis, found: UndoneTie) -> Problem:
     return Problem(
         "warning",
         f"{old} was tied to the weight of `{found.event.name}`, and `{found.event.name}` was replaced afterwards: {old} is "
-        f"still the old weight, {new} is another parameter, and the two learn apart",
+        f"still the old weight, {new} is another parameter, and the two are trained separately",
         f"Tie them again after `{found.event.name}` is replaced, or copy the new values into the old weight and keep the "
         f"module. If they are meant to differ, give {old} a new parameter.",
         analysis.places((found.event, "replaced here"), (found.tied, "tied here, before")),

@@ -20,8 +20,7 @@ def shares_lost(analysis: Analysis) -> Iterator[Problem]:
             f"{call} sums a value of the forward over {found.call.world} ranks, and autograd does not record it: backward() treats "
             f"the sum as a value of this rank only, so the gradients of {summarize_names(names)} omit how this rank's data changes "
             "the losses of the other ranks",
-            f"Use the version with a gradient: `x = torch.distributed.nn.functional.{call}(x)`. If the value is to be a "
-            "constant, call `.detach()` before.",
+            f"Use the version with a gradient: `x = torch.distributed.nn.functional.{call}(x)`. If the value should be a constant, call `.detach()` before.",
             analysis.places((found.call, f"{call} called here"), (found.run, "backward() called here")),
             tuple(names),
             ops=(found.call.at,),

@@ -36,7 +36,7 @@ def _problem(analysis: Analysis, found: SummedAgain) -> Problem:
     else:
         kind = analysis.reductions.wrapper_of[found.tensors[0]].type
         why = f"although {kind} has averaged {agree(names, 'it', 'them')} already: the step is {world} times as large"
-        fix = f"Remove the call: {kind} reduces during backward(). Or call the model inside, and reduce by hand alone."
+        fix = f"Remove the call: {kind} reduces during backward(). Or call the model inside, and reduce only by hand."
     return Problem(
         "warning",
         f"{subject}, {why}",

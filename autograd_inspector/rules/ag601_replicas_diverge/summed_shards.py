@@ -20,7 +20,7 @@ def summed_shards(analysis: Analysis) -> Iterator[Problem]:
             "error",
             f"{found.call.name} sums gradient shards of {summarize_names(names)} over {found.call.world} ranks, although each rank "
             "holds a different part of the gradient: it adds unrelated elements, and every rank steps its part with the result",
-            "Remove the call: backward() of a sharded model averages the gradients over the ranks, and deals them out.",
+            "Remove the call: backward() of a sharded model averages the gradients over the ranks, and distributes them.",
             analysis.places((found.call, f"{found.call.name} called here"), (found.step, "step() called here")),
             tuple(names),
             ops=(found.call.at, found.step.op),

@@ -172,7 +172,7 @@ def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) 
         ("data" in kinds or "still" in looks, "no gradient needed", palette.QUIET),
         ("severed" in kinds, "gradient is cut", _tone(links, "severed")),
         ("modified" in kinds, "saved, then modified", _tone(links, "modified")),
-        ("learnt" in looks, "leaf that learns", palette.HOPE),
+        ("learnt" in looks, "trainable leaf", palette.HOPE),
     ]
     labels = [_small(f"■ {text}", color) for there, text, color in entries if there]
     return together(*[piece for entry in labels for piece in (entry, "    ")][:-1])

@@ -59,7 +59,7 @@ def _lanes(lanes: Sequence[Lane]) -> Iterator[RenderableType]:
     if not lanes[1:] or not any(lane.marks or lane.ending for lane in lanes):
         return
     yield Text("")
-    yield Text("timeline: where ranks went different ways", "bold")
+    yield Text("timeline: where ranks differ", "bold")
     for ranks, line in lane_lines(lanes[:_COLUMNS], _MARKS):
         yield Hanging(Text(f"{ranks}: {shown(line, 600)}"))
 

@@ -73,7 +73,7 @@ export class Names {
       case "setup":
         return ["initialisation", `${counted(opsOf(box).length, "op")}: ${listed(opsOf(box))}`];
       case "apart":
-        return [counted(box.size, "other node"), "led to no backward"];
+        return [counted(box.size, "other node"), "not used by a backward"];
       default:
         return [counted(box.size, "node"), listed(opsOf(box))];
     }

@@ -47,7 +47,7 @@ export function editsFrom(el: HTMLElement, cellIds: () => Record<string, string>
     make(fix, wish) {
       const detail: Application = { wish, fix, cellIds: cellIds(), refusal: "" };
       const asked = new CustomEvent(APPLY, { bubbles: true, cancelable: true, detail });
-      if (el.dispatchEvent(asked)) return "nothing here can edit the cell";
+      if (el.dispatchEvent(asked)) return "the cell cannot be edited here";
       return detail.refusal;
     },
   };

@@ -27,7 +27,7 @@ export function compare(context: Context, other: Capture | null, name: string): 
     : null;
   const sections: [string, string, Change[]][] = [
     ["Newly cut", "✂", changed.cut],
-    ["Cut no more", "∿", changed.mended],
+    ["No longer cut", "∿", changed.mended],
     ["Newly reached by gradient", "✓", changed.reached],
     ["No longer reached by gradient", "✗", changed.lost],
     ["Moved or converted", "→", changed.moved],

@@ -53,7 +53,7 @@ export function patchBox(finding: FindingView): HTMLElement | null {
   const caveat =
     finding.applicability === "unsafe"
       ? "Unsafe: it may change what the program does."
-      : "Safe: the program does the same, apart from the fault.";
+      : "Safe: it changes nothing except the fault.";
   return el(
     "figure",
     { class: "agi-patch" },
@@ -81,8 +81,8 @@ function applying(context: Context, finding: FindingView): HTMLElement[] {
     });
   return [
     ask("Preview fix", "Preview the edit of the cell", "preview"),
-    ask("Apply", "Apply the edit to the cell", "apply", "the edit is made"),
-    ask("Apply and run", "Apply the edit to the cell, and run it", "run", "the edit is made"),
+    ask("Apply", "Apply the edit to the cell", "apply", "edit applied"),
+    ask("Apply and run", "Apply the edit to the cell, and run it", "run", "edit applied"),
   ];
 }
 

@@ -19,7 +19,7 @@ export function findings(context: Context): HTMLElement {
     : null;
   const ignored = head.ignored > 0 && el("p", { class: "agi-quiet" }, `${head.ignored} ignored`);
   if (!findings.length) {
-    const text = "No findings: gradient reaches what it should, and state is where it belongs.";
+    const text = "No findings: gradients and optimizer state are as expected.";
     return el(
       "div",
       { class: "agi-findings" },

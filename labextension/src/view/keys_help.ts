@@ -12,8 +12,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Ctrl + wheel, pinch", "zoom; once the graph has the focus, the wheel alone"],
   ["/", "search"],
   ["[  ]", "previous finding, next finding"],
-  ["Alt + F8, Alt + Shift + F8", "in JupyterLab: to the next marked line, to the one before"],
-  ["Alt + Shift + I", "in JupyterLab: put the magic on top of the cell, or take it away"],
+  ["Alt + F8, Alt + Shift + F8", "in JupyterLab: next marked line, previous marked line"],
+  ["Alt + Shift + I", "in JupyterLab: add or remove the magic on top of the cell"],
 ];
 
 export interface KeysHelp {

@@ -11,7 +11,7 @@ import { VirtualList } from "./virtual_list";
 
 const SIGNS = { op: "", mode: "◐", backward: "↩", step: "⇣", change: "✎" };
 const HEIGHT = 26;
-const SHORT = "The notebook keeps no ops of so large a capture. Run the cell again to see them.";
+const SHORT = "The capture was too large to save its ops. Run the cell again to see them.";
 
 export function timeline(context: Context): HTMLElement {
   const { capture } = context;

@@ -72,7 +72,7 @@ test("a kernel that does not know the question has nothing to tell", async () =>
 
 test("it is said how far it is, and that it was stopped", () => {
   expect(inWords(LIVE)).toBe("In [3] runs: 12 steps, 3,400 ops, 4.1 s");
-  expect(inWords({ ...LIVE, stopped: true })).toMatch(/^In \[3\] runs, and is recorded no more/);
+  expect(inWords({ ...LIVE, stopped: true })).toMatch(/^In \[3\] is no longer recorded/);
 });
 
 const MARK = {

@@ -58,7 +58,7 @@ for _ in range(2):
     optimizer.step()
 """,
         by(
-            "let it require grad, and give it to the optimizer: check the names that decide what is frozen",
+            "let it require grad, and give it to the optimizer: check the names that select the frozen parameters",
             '("lora_A", "lora_B")',
             '("0.A", "0.B")',
         ),

@@ -38,7 +38,7 @@ optimizer.step()
 """,
         by("Remove one of the two backward() calls", "loss.backward(retain_graph=True)\n", ""),
         by(
-            "use torch.autograd.grad(), which leaves .grad alone",
+            "use torch.autograd.grad(), which does not write to .grad",
             "loss.backward(retain_graph=True)",
             "size = torch.autograd.grad(loss, net.weight, retain_graph=True)[0].norm()",
         ),
@@ -120,7 +120,11 @@ for _ in range(3):
             "torch.zeros(3, 1))\n",
             "torch.zeros(3, 1))\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n",
         ),
-        by("to look only, compute it under torch.no_grad()", "    loss =", "    with torch.no_grad():\n        loss ="),
+        by(
+            "for evaluation only, compute it under torch.no_grad()",
+            "    loss =",
+            "    with torch.no_grad():\n        loss =",
+        ),
         symptom="loss.requires_grad and net.weight.grad is None",
     ),
     "backward starts from a vector": case(

@@ -242,7 +242,7 @@ for i in range(2):
     optimizer.step()
 """,
         by(
-            "Where the step is to use the gradients at the new place alone: call `optimizer.zero_grad()` between the two backward() calls",
+            "If the step should use only the gradients at the new point: call `optimizer.zero_grad()` between the two backward() calls",
             "            p.add_(move)\n",
             "            p.add_(move)\n    optimizer.zero_grad()\n",
         ),
@@ -269,7 +269,7 @@ for _ in range(2):
     optimizer.step()
 """,
         by(
-            "Call `optimizer.zero_grad()` right before the backward() of the training's own loss",
+            "Call `optimizer.zero_grad()` right before the backward() of the training loss",
             "    own =",
             "    optimizer.zero_grad()\n    own =",
         ),
@@ -296,7 +296,7 @@ for _ in range(2):
 wanted = torch.autograd.grad(net(moved).mean(), net.weight)[0]
 """,
         by(
-            "all `optimizer.zero_grad()` right before the backward() of the training's own loss",
+            "all `optimizer.zero_grad()` right before the backward() of the training loss",
             "    moved = (",
             "    optimizer.zero_grad()\n    moved = (",
         ),

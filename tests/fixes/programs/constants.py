@@ -40,9 +40,9 @@ wanted = torch.autograd.grad(expected, net.bias)[0]
 gap = (net.bias.grad - wanted).abs().max() if net.bias.grad is not None else 0
 optimizer.step()
 """,
-        by("Compute with the saved tensor itself in Square.backward", "x.detach()", "x"),
+        by("Use the saved tensor itself in Square.backward", "x.detach()", "x"),
         by(
-            "mark it with @once_differentiable if it is not to be differentiated",
+            "mark it with @once_differentiable if it needs no second derivative",
             "    @staticmethod\n    def backward",
             "    @staticmethod\n    @torch.autograd.function.once_differentiable\n    def backward",
             ", create_graph=True",
@@ -76,7 +76,7 @@ for _ in range(2):
         ),
         by("detach() it before it is compared", "squeeze(1) - target", "squeeze(1) - target.detach()"),
         by(
-            "a copy of the network that follows slowly makes it steadier",
+            "a slowly updated copy of the network makes it more stable",
             "optimizer =",
             "slow = copy.deepcopy(net).requires_grad_(False)\noptimizer =",
             "net(following)",
@@ -160,7 +160,7 @@ feature.to(torch.float32).pow(2).mean().backward()
 optimizer.step()
 """,
         by("Keep both parts, with `torch.view_as_real(x)`", "feature.to(torch.float32)", "torch.view_as_real(feature)"),
-        by("say what is meant: `x.abs()` for the magnitude", "feature.to(torch.float32)", "feature.abs()"),
+        by("choose one: `x.abs()` for the magnitude", "feature.to(torch.float32)", "feature.abs()"),
         symptom="torch.equal(phase, start)",
     ),
 }

@@ -89,7 +89,7 @@ loss = Times.apply(2 * v, w).sum()
 loss.backward()
 """,
         by(
-            "Modify a copy (`.clone()`) in Times.forward, and save the input as it was given",
+            "Modify a copy (`.clone()`) in Times.forward, and save the unmodified input",
             "x.mul_(w)\n        return x.clone()",
             "x = x.clone().mul_(w)\n        return x",
         ),
@@ -150,7 +150,7 @@ class Twice(torch.autograd.Function):
         return (2 * grad_output)[:2]
 Twice.apply(torch.randn(3, requires_grad=True)).sum().backward()
 """,
-        by("each shaped like that argument", "(2 * grad_output)[:2]", "2 * grad_output"),
+        by("each with the shape of that argument", "(2 * grad_output)[:2]", "2 * grad_output"),
     ),
     "backward is differentiated that is marked once": case(
         "AG108",
@@ -174,7 +174,7 @@ slope.sum().backward()
 """,
         by("remove @once_differentiable", "    @torch.autograd.function.once_differentiable\n", ""),
         by(
-            "leave Cube out of what create_graph=True differentiates",
+            "leave Cube out of the part that create_graph=True differentiates",
             "(w * w * x).sum() + (w * y).sum()",
             "(w * w * x).sum()",
         ),
@@ -222,7 +222,7 @@ optimizer.step()
         by(
             "Return the gradient of Hold.forward from Hold.backward", "torch.zeros_like(grad_output)", "2 * grad_output"
         ),
-        by("Where no gradient is meant to pass, detach() says so", "Hold.apply(out)", "2 * out.detach()"),
+        by("To block the gradient, use detach()", "Hold.apply(out)", "2 * out.detach()"),
         symptom="out.grad is not None and not out.grad.any()",
         values=True,
     ),

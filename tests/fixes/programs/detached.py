@@ -96,7 +96,7 @@ quantized.pow(2).sum().backward()
 optimizer.step()
 """,
         by(
-            "Detach the difference to what learns: `soft + (hard - soft).detach()`",
+            "Detach the difference: `soft + (hard - soft).detach()`",
             "hard + (soft - hard).detach()",
             "soft + (hard - soft).detach()",
         ),

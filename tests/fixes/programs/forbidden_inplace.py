@@ -144,7 +144,7 @@ part.mul_(2)
 h.sum().backward()
 """,
         by(
-            "Make the view where gradient is recorded, outside of torch.no_grad()",
+            "Create the view with grad mode on, outside of torch.no_grad()",
             "with torch.no_grad():\n    part",
             "part",
         ),
@@ -159,7 +159,7 @@ net[1].register_full_backward_hook(look)
 net(torch.ones(2, 3)).sum().backward()
 """,
         by(
-            "Use the out-of-place form of the operation (`inplace=False`, where a module does it)",
+            "Use the out-of-place form of the operation (`inplace=False`, if a module does it)",
             "inplace=True",
             "inplace=False",
         ),

@@ -212,7 +212,7 @@ net.weight.register_hook(penalize)
 net(torch.randn(3, 4)).sum().backward()
 """,
         by(
-            "Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad",
+            "Compute the tensor to differentiate under `with torch.enable_grad():`, from tensors that require grad",
             "    size = w",
             "    with torch.enable_grad():\n        size = w",
         ),
@@ -288,7 +288,7 @@ mean.add_(1.0)
 """,
         by("Make mean under torch.no_grad() instead of inference mode", "torch.inference_mode()", "torch.no_grad()"),
         by(
-            "put `mean.clone()` in its place before it is updated outside of it",
+            "put `mean.clone()` in its place before updating it outside of inference mode",
             "mean.add_",
             "mean = mean.clone()\nmean.add_",
         ),

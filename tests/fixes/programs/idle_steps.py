@@ -28,7 +28,7 @@ for i in range(6):
     kept.append(net.weight.detach().clone())
 """,
         by(
-            "Make step() look at the gradients in each call",
+            "Make step() check the gradients in each call",
             "        if self.plan is None or any(p.grad is None for p in parameters):\n            self.plan",
             "        if True:\n            self.plan",
         ),

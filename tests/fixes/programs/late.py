@@ -116,7 +116,7 @@ for i in range(3):
     last = scale.grad
 """,
         by(
-            "Assign the new gradients in every round",
+            "Assign the new gradients in every iteration",
             "    optimizer.step()",
             "    scale.grad = torch.zeros(1) if i else scale.grad\n    optimizer.step()",
         ),

@@ -13,11 +13,11 @@ x = torch.randn(3, 4)
 net(x).pow(2).mean().backward()
 """,
         by(
-            "Call requires_grad_(True) before the forward on what should learn",
+            "Call requires_grad_(True) before the forward on the parameters to train",
             "net(x)",
             "net[1].requires_grad_(True)\nnet(x)",
         ),
-        by("on the input whose gradient you want", "net(x)", "x.requires_grad_(True)\nnet(x)"),
+        by("on the input whose gradient you need", "net(x)", "x.requires_grad_(True)\nnet(x)"),
     ),
     "no parameter takes part": case(
         "AG106",
@@ -27,7 +27,7 @@ x, y = torch.randn(3, 4), torch.randn(3, 1)
 loss = (x.mean(1, keepdim=True) - y).pow(2).mean()
 loss.backward()
 """,
-        by("Compute the loss from the output of what should learn: a parameter", "x.mean(1, keepdim=True)", "net(x)"),
+        by("Compute the loss from something trainable: a parameter", "x.mean(1, keepdim=True)", "net(x)"),
         by("a tensor with requires_grad=True", "x.mean", "x.requires_grad_(True).mean"),
     ),
     "an optimizer stays toggled": case(
@@ -126,7 +126,7 @@ optimizer = torch.optim.SGD(net.adapter.parameters(), lr=0.1)
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Call the model with what should learn switched on", "enabled = False", "enabled = True"),
+        by("Call the model so that its trained part runs", "enabled = False", "enabled = True"),
     ),
     "the gradient of data is asked for": case(
         "AG106",

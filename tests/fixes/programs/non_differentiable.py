@@ -111,11 +111,11 @@ y = torch.igamma(a, x)
 y.sum().backward()
 """,
         by(
-            "Compute it of a detached tensor where no gradient is to go through `igamma`",
+            "Detach its input if no gradient must flow through `igamma`",
             "igamma(a, x)",
             "igamma(a.detach(), x)",
         ),
-        by("write it with other ops", "torch.igamma(a, x)", "1 - torch.exp(-x) * (a / a)"),
+        by("use other ops", "torch.igamma(a, x)", "1 - torch.exp(-x) * (a / a)"),
     ),
     "integers are to require grad": case(
         "AG104",
@@ -180,7 +180,7 @@ torch.distributed.destroy_process_group()
             "every = torch.distributed.nn.functional.all_gather(mine)",
         ),
         by(
-            "put the local tensor back into what was gathered, in the place of this rank",
+            "replace this rank's entry of the gathered list with the local tensor",
             "(torch.cat",
             "every[torch.distributed.get_rank()] = mine\n(torch.cat",
         ),
@@ -216,7 +216,7 @@ out = net(x)
 array = out.numpy()
 """,
         by(
-            "Compute it under `with torch.no_grad():` where nothing trains on it",
+            "Compute it under `with torch.no_grad():` if nothing trains with it",
             "out = net(x)",
             "with torch.no_grad():\n    out = net(x)",
         ),

@@ -100,9 +100,9 @@ net = nn.Linear(4, 4)
 h = net(torch.randn(3, 4))
 h.requires_grad_(False)
 """,
-        by("Use `h.detach()` where no gradient is to flow back", "h.requires_grad_(False)", "h = h.detach()"),
+        by("Use `h.detach()` if no gradient should flow back", "h.requires_grad_(False)", "h = h.detach()"),
         by(
-            "to freeze something, set requires_grad of the parameters",
+            "to freeze parameters, set requires_grad of the parameters",
             "h.requires_grad_(False)\n",
             "",
             "h = ",

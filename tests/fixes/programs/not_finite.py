@@ -202,7 +202,7 @@ loss = net(x).pow(2).mean()
 loss.backward()
 optimizer.step()
 """,
-        by("Begin with smaller weights", "1e25", "1.0"),
+        by("Start with smaller weights", "1e25", "1.0"),
         by("scale the data", "x = torch.ones(3, 4)", "x = torch.ones(3, 4) / 1e25"),
         symptom=BAD,
         values=True,
@@ -238,7 +238,7 @@ for _ in range(2):
     loss.backward()
     optimizer.step()
 """,
-        by("Look at what sets the learning rate: a scheduler, or the program", 'float("nan")', "0.01"),
+        by("Check what sets the learning rate: a scheduler, or the program", 'float("nan")', "0.01"),
         symptom=BAD,
         values=True,
     ),

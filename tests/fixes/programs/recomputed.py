@@ -128,7 +128,7 @@ x = torch.ones(3, 4)
 checkpoint(block, x, use_reentrant=False).sum().backward()
 """,
         by(
-            "no counter, cache, mode or autocast that is another one in backward",
+            "not on a counter, cache, mode or autocast that differs in backward",
             "    global calls\n    calls += 1\n    return net(x).tanh() if calls == 1 else net(x)",
             "    return net(x).tanh()",
         ),

@@ -144,7 +144,7 @@ hidden.register_hook(lambda grad: grad * 0.0)
 head(hidden).mean().backward()
 optimizer.step()
 """,
-        by("Return something else than zeros from the hook (look at the factor", "grad * 0.0", "grad * 0.5"),
+        by("Return nonzero values from the hook (check the factor", "grad * 0.0", "grad * 0.5"),
         by("None to leave the gradient as it is", "grad * 0.0", "None"),
         by("remove the hook", "hidden.register_hook(lambda grad: grad * 0.0)\n", ""),
         symptom="not net.weight.grad.any()",
@@ -253,7 +253,7 @@ optimizer.step()
             "lambda grad, factor=factor: grad * factor",
         ),
         by(
-            "make the hook in a function that is given `factor`",
+            "create the hook in a function that takes `factor`",
             "    p.register_hook(lambda grad: grad * factor)",
             "    p.register_hook(scaled(factor))",
             "rates = {}\n",

@@ -36,7 +36,7 @@ h.pow(2).mean().backward()
 optimizer.step()
 """,
         by("Pass the module itself", "lambda x: block(x)", "block"),
-        by("bind it when the function is made", "lambda x: block(x)", "lambda x, block=block: block(x)"),
+        by("bind it when the function is defined", "lambda x: block(x)", "lambda x, block=block: block(x)"),
         symptom="not torch.allclose(stack[0].bias.grad, 6 * stack[2].bias.grad)",
         before="""
 from torch.utils.checkpoint import checkpoint
@@ -112,7 +112,11 @@ for step in range(5):
         with torch.no_grad():
             product = up @ down
 """,
-        by("drop what was kept when the parameters change", "if product is None else product", "if True else product"),
+        by(
+            "discard the stored value when the parameters change",
+            "if product is None else product",
+            "if True else product",
+        ),
         symptom="up.grad is None",
     ),
     "a scheduler steps first": case(

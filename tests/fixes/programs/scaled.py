@@ -59,7 +59,7 @@ for _ in range(2):
     scaler.step(optimizer)
 """,
         by(
-            "Call `scaler.update()` once after `scaler.step(optimizer)`, at the end of each round",
+            "Call `scaler.update()` once after `scaler.step(optimizer)`, at the end of each iteration",
             "    scaler.step(optimizer)",
             "    scaler.step(optimizer)\n    scaler.update()",
         ),

@@ -39,7 +39,7 @@ optimizer.step()
             "    optimizer.zero_grad()\n    loss.backward",
         ),
         by(
-            "ask for each loss's gradients with torch.autograd.grad(loss, parameters, retain_graph=True)",
+            "compute each loss's gradients with torch.autograd.grad(loss, parameters, retain_graph=True)",
             "    loss.backward(retain_graph=True)\n    read.append(net.weight.grad.clone())",
             "    read.append(torch.autograd.grad(loss, net.weight, retain_graph=True)[0])",
         ),

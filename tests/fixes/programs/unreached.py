@@ -15,7 +15,7 @@ head(cached).pow(2).mean().backward()
 optimizer.step()
 """,
         by(
-            "Use what should learn in the forward (recompute cached features with grad)",
+            "Use it in the forward (recompute cached features with grad)",
             "head(cached)",
             "head(encoder(x))",
         ),
@@ -67,7 +67,7 @@ loss = one
 loss.backward()
 optimizer.step()
 """,
-        by("Add what is computed from it to the loss that backward() is called on", "loss = one", "loss = one + two"),
+        by("Include its output in the loss that backward() is called on", "loss = one", "loss = one + two"),
         by("leave it out of the optimizer", ", *second.parameters()", ""),
         symptom="second.weight.grad is None and len(optimizer.param_groups[0]['params']) == 6",
     ),
@@ -87,7 +87,7 @@ for i in (0, 1):
     net(torch.randn(3, 4), i).pow(2).mean().backward()
     optimizer.step()
 """,
-        by("Nothing, where the data choose the modules", "(0, 1)", "(0, 1, 2)"),
+        by("No change is needed if the data select the modules", "(0, 1)", "(0, 1, 2)"),
         symptom="net.experts[2].weight.grad is None and i == 1",
     ),
     "only the derivative is in the loss": case(
@@ -213,7 +213,9 @@ total = score.sum()
 (curvature,) = torch.autograd.grad(total, x)
 """,
         by(
-            "Do not compile what is differentiated twice", 'torch.compile(lambda z: net(z), backend="aot_eager")', "net"
+            "Do not compile code that is differentiated twice",
+            'torch.compile(lambda z: net(z), backend="aot_eager")',
+            "net",
         ),
         by('compile it with `backend="eager"`', "aot_eager", "eager"),
     ),
@@ -230,7 +232,7 @@ val = net(x).pow(2).mean()
 (slope,) = torch.autograd.grad(val, rate)
 """,
         by(
-            "Take the step by hand",
+            "Write the step yourself",
             "loss.backward()\noptimizer.step()\nval = net(x)",
             "g = torch.autograd.grad(loss, (net.weight, net.bias), create_graph=True)\n"
             "fast = {n: p - 0.1 * d for (n, p), d in zip(net.named_parameters(), g)}\n"
@@ -252,7 +254,7 @@ first = x[0]
             "first = x[0]\nloss = net(first).sum()\n",
         ),
         by(
-            "ask for the gradient of x and take the part that belongs to first",
+            "compute the gradient of x and use the part that belongs to first",
             "grad(loss, first)",
             "grad(loss, x)\nslope = slope[0]",
         ),
@@ -317,7 +319,7 @@ grads = torch.autograd.grad(loss, params, allow_unused=True)
 fast = [p - 0.1 * g for p, g in zip(params, grads)]
 """,
         by(
-            "Leave out what has none: `p if g is None else p - lr * g`",
+            "Skip the parameters without a gradient: `p if g is None else p - lr * g`",
             "[p - 0.1 * g",
             "[p if g is None else p - 0.1 * g",
         ),

@@ -125,7 +125,7 @@ factor.mul_(5)
 y.sum().backward()
 """,
         by(
-            "Keep it by `ctx.save_for_backward(...)` instead of `ctx.factor = ...`, so that autograd checks it, and modify factor only after backward()",
+            "Save it with `ctx.save_for_backward(...)` instead of `ctx.factor = ...`, so that autograd checks it, and modify factor only after backward()",
             "ctx.factor = factor",
             "ctx.save_for_backward(factor)",
             "grad_output * ctx.factor",
@@ -159,7 +159,7 @@ net.weight.data.sub_(noise)
 loss.backward()
 """,
         by(
-            "To be sure, keep a copy (`.clone()`) of net.weight and `copy_()` it back in",
+            "To be sure, keep a copy (`.clone()`) of net.weight and restore it with `copy_()`",
             "net.weight.data.add_",
             "kept = net.weight.detach().clone()\nnet.weight.data.add_",
             "net.weight.data.sub_(noise)",

@@ -36,7 +36,7 @@ for _ in range(3):
     target.load_state_dict(net.state_dict())
 """,
         by(
-            "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the optimizer only what is to learn",
+            "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and pass only the trained parameters to the optimizer",
             "    best = target",
             "    with torch.no_grad():\n        best = target",
             "target.load_state_dict(net.state_dict())\noptimizer",
@@ -45,7 +45,7 @@ for _ in range(3):
             "net.parameters()",
         ),
         by(
-            "detach() its output, freeze it with requires_grad_(False), and give the optimizer only what is to learn",
+            "detach() its output, freeze it with requires_grad_(False), and pass only the trained parameters to the optimizer",
             "    best = target(x)",
             "    best = target(x).detach()",
             "target.load_state_dict(net.state_dict())\noptimizer",
@@ -77,7 +77,7 @@ for _ in range(2):
             "student.parameters()",
         ),
         by(
-            "detach() it, freeze the teacher with requires_grad_(False), and give the optimizer only what is to learn",
+            "detach() it, freeze the teacher with requires_grad_(False), and pass only the trained parameters to the optimizer",
             "teacher(x).softmax(-1)",
             "teacher(x).softmax(-1).detach()",
             "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval()",
@@ -142,7 +142,7 @@ for _ in range(3):
             "self.register_buffer('weight', torch.tensor(1.0))",
         ),
         by(
-            "give it a second term (`exp(-s) * term + s`)",
+            "add a second term (`exp(-s) * term + s`)",
             "self.weight * out.abs().mean()",
             "torch.exp(-self.weight) * out.abs().mean() + self.weight",
         ),
@@ -212,7 +212,7 @@ wanted = torch.autograd.grad(first, codes, retain_graph=True)[0]
 (first + F.mse_loss(z, q)).backward()
 optimizer.step()
 """,
-        by("detach() codes in the term that is to move z alone", "F.mse_loss(z, q)", "F.mse_loss(z, q.detach())"),
+        by("detach() codes in the term that should train only z", "F.mse_loss(z, q)", "F.mse_loss(z, q.detach())"),
         symptom="not torch.allclose(codes, before - 0.1 * wanted)",
     ),
 }

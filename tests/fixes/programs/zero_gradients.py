@@ -46,7 +46,7 @@ x = torch.randn(3, 4)
 optimizer.step()
 """,
         by(
-            "two factors that are both zero stay so",
+            "two factors that are both zero stay zero",
             "a, b = nn.Parameter(torch.zeros(2, 4))",
             "a, b = nn.Parameter(torch.randn(2, 4))",
         ),
@@ -100,7 +100,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 net(x).sum().backward()
 optimizer.step()
 """,
-        by("normalise it", "- 1000\n", "- 1000\nx = (x - x.mean()) / x.std()\n"),
+        by("normalize them", "- 1000\n", "- 1000\nx = (x - x.mean()) / x.std()\n"),
         by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
         symptom="not net[0].weight.grad.any()",
         values=True,
@@ -113,7 +113,7 @@ net(x).sum().backward()
 optimizer.step()
 """,
         by(
-            "normalise it, start from a smaller or positive bias",
+            "normalize them, start from a smaller or positive bias",
             "fill_(1.0)",
             "fill_(1.0)\n    net[0].bias.fill_(1e6)",
         ),
@@ -161,7 +161,7 @@ loss = F.mse_loss(out.sigmoid(), y)
 loss.backward()
 optimizer.step()
 """,
-        by("normalise the data", "\noptimizer =", "\nx = (x - x.mean()) / x.std()\noptimizer ="),
+        by("normalize the data", "\noptimizer =", "\nx = (x - x.mean()) / x.std()\noptimizer ="),
         by("scale down the initial weights", "fill_(1.0)", "fill_(0.001)"),
         by(
             "binary_cross_entropy_with_logits, cross_entropy",

@@ -39,11 +39,11 @@ from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
-EAGER = "Some of the code is compiled with torch.compile; as requested, it ran uncompiled."
+EAGER = "Some code uses torch.compile; as requested, it ran uncompiled."
 
 ELSEWHERE = (
-    "Code that torch.compile made ran in another thread: meanwhile only single calls of torch were observed here, no "
-    "modules, backward runs or optimizer steps."
+    "Compiled code ran in another thread: during that time only single torch calls were observed here, no modules, "
+    "backward runs or optimizer steps."
 )
 
 

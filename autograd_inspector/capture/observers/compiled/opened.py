@@ -40,11 +40,11 @@ from autograd_inspector.model.op import Trait
 _BACKWARD = int(Trait.BACKWARD)
 _COMPILED = "compiled "
 OPAQUE = (
-    "Some of the code that ran was given to torch.compile, and no graph of it was seen: Dynamo left it to Python, or "
-    "it was compiled before autograd_inspector was imported. Each call of it is one op, and what it did inside is not "
-    "seen. inspect(compiled='eager') or --eager runs it uncompiled, and then all of it is seen."
+    "Some code that uses torch.compile ran without a visible graph: Dynamo did not compile it, or it was compiled "
+    "before autograd_inspector was imported. Each of its calls appears as one op. inspect(compiled='eager') or --eager "
+    "runs it uncompiled, so that all ops are seen."
 )
-UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
+UNREAD = "The graph of a compiled call could not be read, so the call appears as one op:"
 
 
 class CompiledCall(Opaque):

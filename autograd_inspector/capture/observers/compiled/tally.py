@@ -57,9 +57,9 @@ class Tally:
             if code not in self._skipped:
                 self._skipped.add(code)
                 self._recording.note(
-                    f"Dynamo did not compile `{code.co_name}` ({_place(code)}) but only functions that it calls: it "
-                    "runs as it is written, and what it does itself is not seen. inspect(compiled='eager') or --eager "
-                    "runs it uncompiled, and then all of it is seen."
+                    f"Dynamo did not compile `{code.co_name}` ({_place(code)}) but only functions that it calls: its "
+                    "own code runs uncompiled and is not seen. inspect(compiled='eager') or --eager "
+                    "runs it uncompiled, so that all ops are seen."
                 )
 
     def called(self, name: str, began: tuple[int, int, int]) -> None:

@@ -36,7 +36,7 @@ from autograd_inspector.capture.tensors.attributes import (
 from autograd_inspector.capture.torch_private.distributed import local_of
 from autograd_inspector.model.placement_rows import Gradient, ParameterRow, StateEntry
 from autograd_inspector.model.settings import PlainSetting, Settings, SettingText
-from autograd_inspector.model.wording import counted, join_names
+from autograd_inspector.model.wording import agree, counted, join_names
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
@@ -72,7 +72,10 @@ class Rows:
                 self.rows.append(self._row(key, -1, left))
         for name, tensors in under_no_parameter(state):
             total = sum(nbytes_of(state_tensor.tensor) for state_tensor in tensors)
-            self._left[f"`{name}`"] = f"{counted(len(tensors), 'tensor')} of no parameter, {total:,} bytes"
+            self._left[f"`{name}`"] = (
+                f"{counted(len(tensors), 'tensor')} that {agree(tensors, 'belongs', 'belong')} to no parameter, "
+                f"{total:,} bytes"
+            )
 
     def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
         plain = plain_contents(state)
@@ -85,7 +88,11 @@ class Rows:
     def note(self, kind: str) -> str:
         """What of the optimizer's state is in no row and no total, "" where that is nothing."""
         reasons = [f"{name} ({why})" for name, why in self._left.items()]
-        return f"Of {kind}'s state this is in no row and no total: {join_names(reasons, _TOLD)}." if reasons else ""
+        return (
+            f"Of {kind}'s state, these entries are in no row and in no total: {join_names(reasons, _TOLD)}."
+            if reasons
+            else ""
+        )
 
 
 def unwrapped(optimizer: Any) -> Any:

@@ -30,9 +30,9 @@ const EXPORT = {
       format: {
         type: "string",
         enum: Object.keys(FORMATS),
-        description: "Asked for where it is missing.",
+        description: "If it is missing, a dialog asks for it.",
       },
-      capture: { type: "string", description: "The newest one where it is missing." },
+      capture: { type: "string", description: "If it is missing, the newest one." },
     },
   },
 } as const;

@@ -50,7 +50,7 @@ export const applyPlugin: JupyterFrontEndPlugin<void> = {
       if (typeof again === "string") return refuse(again);
       for (const change of again) write(change);
       if (wish === "run") await run(asked, again, from);
-      else announce(trans().__("The edit is made"));
+      else announce(trans().__("Edit applied"));
     };
     document.addEventListener(APPLY, (event) => {
       const asked = (event as CustomEvent<Application>).detail;

@@ -29,7 +29,7 @@ class Body extends Widget {
     this.addClass("agi-preview");
     const caveat = fix.unsafe
       ? trans().__("Unsafe: it may change what the program does.")
-      : trans().__("Safe: the program does the same, apart from the fault.");
+      : trans().__("Safe: it changes nothing except the fault.");
     this.views = pairs.map(({ before, after }) => {
       const side = (doc: string, label: string) => ({ doc, extensions: shown(label, language) });
       return new MergeView({

@@ -74,7 +74,7 @@ function atCursor(
   const chosen =
     here ??
     (panel.content.mode === "edit" ? undefined : marked.find((one) => fixesOf(one).length > 0));
-  if (!chosen) return trans().__("No finding names this line with a fix that can be applied");
+  if (!chosen) return trans().__("No finding on this line has a fix that can be applied");
   const at = view.coordsAtPos(view.state.doc.line(chosen.line).from);
   const { left, top } = view.dom.getBoundingClientRect();
   return { marks: fixesOf(chosen), x: at?.left ?? left, y: at?.bottom ?? top };
@@ -106,7 +106,7 @@ function menuOf(
         execute: () => {
           const refusal = edits.make(fix, wish);
           if (refusal) refuse(refusal);
-          else if (wish === "apply") announce(trans().__("The edit is made"));
+          else if (wish === "apply") announce(trans().__("Edit applied"));
         },
       });
       menu.addItem({ command });

@@ -156,7 +156,7 @@ export class Client implements IClient {
     if (status === "restarting" || status === "autorestarting") {
       this.lost("connecting", this.entries.length ? restarted() : this.why);
     } else if (status === "dead") {
-      this.lost("dead", trans().__("The kernel died. Restart it to go on."));
+      this.lost("dead", trans().__("The kernel died. Restart it to continue."));
     }
   }
 

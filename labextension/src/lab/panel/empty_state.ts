@@ -33,7 +33,7 @@ export function emptyState({ client, place, kernel, language }: Looked): HTMLEle
   if (!client) {
     return message(
       trans().__(
-        "Another notebook of this page held this kernel's widgets and was closed. Reload the page to go on.",
+        "Another notebook of this page held this kernel's widgets and was closed. Reload the page to continue.",
       ),
     );
   }

@@ -58,7 +58,7 @@ export class EntryRow {
   edit(): void {
     const input = el("input", {
       class: "agi-input agi-capture-input",
-      "aria-label": trans().__("Name of this capture; empty: that of its cell"),
+      "aria-label": trans().__("Name of this capture (empty: the cell's name)"),
       placeholder: this.entry.cell || trans().__("capture"),
       maxlength: 200,
     });

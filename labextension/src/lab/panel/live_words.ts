@@ -11,7 +11,7 @@ export function inWords(live: Live): string {
   const t = trans();
   const cell = live.cell || t.__("A cell");
   if (live.stopped) {
-    return t.__("%1 runs, and is recorded no more: the report comes when it ends.", cell);
+    return t.__("%1 is no longer recorded. The report appears when it ends.", cell);
   }
   const steps = t._n("%1 step", "%1 steps", live.steps);
   const ops = t.__("%1 ops", live.ops.toLocaleString("en"));

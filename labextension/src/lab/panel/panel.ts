@@ -65,7 +65,7 @@ export class InspectorPanel extends Panel {
       close: () => this.close_(),
     });
     this.clear = button(trans().__("Clear"), () => void actions.clear(), {
-      title: trans().__("Delete all but pinned"),
+      title: trans().__("Delete all except pinned"),
     });
     const live = new LiveRow(clients, () => void actions.stop());
     const head = el("div", { class: "agi-side-head" }, this.heading, this.clear);

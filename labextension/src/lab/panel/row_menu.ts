@@ -21,7 +21,7 @@ export function addCommands(
   actions: Actions,
 ): string[] {
   const ids: string[] = [];
-  const description = trans().__("The id of a capture; the one shown if absent");
+  const description = trans().__("The id of a capture; by default the one shown");
   const capture = { type: "string", description };
   const add = (what: string, label: (id: string) => string, run: (id: string) => unknown) => {
     const of = (args: object) => (args as Args).capture ?? panel.capture ?? "";
@@ -44,7 +44,7 @@ export function addCommands(
   add("rename-capture", named(trans().__("Rename …")), (id) => panel.edit(id));
   add("delete-capture", named(trans().__("Delete")), (id) => actions.remove(id));
   commands.addCommand(name("clear-captures"), {
-    label: trans().__("Delete All Captures but Pinned Ones"),
+    label: trans().__("Delete All Captures Except Pinned"),
     describedBy: { args: { type: "object", properties: {} } },
     execute: () => actions.clear(),
   });

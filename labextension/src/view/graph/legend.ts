@@ -58,7 +58,7 @@ function wires({ wires }: Scene): Entry[] {
   const kinds = new Set(wires.map((wire) => wire.kind));
   const entries: Entry[] = [];
   if (kinds.has("gradient"))
-    entries.push({ drawn: [wire("gradient")], text: "gradient comes back" });
+    entries.push({ drawn: [wire("gradient")], text: "gradient flows back" });
   if (kinds.has("data")) entries.push({ drawn: [wire("data")], text: "value only" });
   if (kinds.has("modified"))
     entries.push({ drawn: [wire("modified")], text: "saved, then modified" });
@@ -96,7 +96,7 @@ function signs(closed: Item[]): Entry[] {
     entries.push({ drawn: [sign("✕", "error")], text: "backward failed" });
   }
   if (some(({ box }) => !!box && box.troubles.modified > 0)) {
-    entries.push({ drawn: [sign("v0→1", "error")], text: "saved tensor modified since" });
+    entries.push({ drawn: [sign("v0→1", "error")], text: "saved tensor modified later" });
   }
   if (some(({ box }) => !!box && hooksIn(box) > 0)) {
     entries.push({ drawn: [sign("↪", "note")], text: "hook" });

@@ -29,14 +29,14 @@ export const MEANING: Record<Look, string> = {
   output: "backward starts here",
   function: "custom Function",
   step: "optimizer step",
-  autograd: "autograd node of no recorded op",
+  autograd: "autograd node without a recorded op",
   parameter: "parameter",
   frozen: "frozen or without gradient",
   buffer: "buffer",
   input: "input",
   gradient: "gradient (.grad)",
   cut: "gradient is cut",
-  healed: "cut, and nothing lost",
+  healed: "cut without effect",
   modified: "saved before, modified after",
 };
 

@@ -32,7 +32,7 @@ export function vitalsTools({ quantities, steps, seen }: Vitals, map: HeatMap): 
     quantity,
     order,
     filter,
-    el("span", { class: "agi-quiet", title: "the steps that are kept, of all" }, kept),
+    el("span", { class: "agi-quiet", title: "kept steps of all steps" }, kept),
   );
 }
 
