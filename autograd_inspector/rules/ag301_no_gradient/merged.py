@@ -29,7 +29,7 @@ def _problem(analysis: Analysis, merged: list[Merged]) -> Problem:
         f"{summarize_names(names)} {agree(names, 'was', 'were')} merged into {into} here, and no backward() has reached "
         f"{agree(names, 'it', 'them')} since: {agree(names, 'it was', 'they were')} trained before and "
         f"{agree(names, 'does', 'do')} not move any more",
-        "Take the values out of the weight again before training goes on, or merge a copy of the model.",
+        "Undo the merge before training continues, or merge a copy of the model.",
         analysis.places((first.write, "merged here"), (first.run, "no gradient from here on")),
         (*names, into),
         ops=(first.write.index,),

@@ -93,8 +93,8 @@ def _problem(
             (),
         ),
         "came back": (
-            f"the gradient of what to_local() returned differs {between}, but it is taken for the same on all of them, as the tensor "
-            "is replicated: each rank goes on with its own part of the gradient, and the replicas diverge",
+            f"the gradient of what to_local() returned differs {between}, but DTensor expects the same gradient on all of them, since "
+            "the tensor is replicated: each rank keeps its own part of the gradient, and the replicas diverge",
             "Pass `grad_placements=[Partial()]` to to_local() where the ranks compute different things with the tensor: the parts "
             "are then summed.",
             (),

@@ -49,7 +49,7 @@ for step in range(4):
         shown = served(torch.randn(5, 4)).detach()
 """,
         by(
-            "Take the values out of the weight again before training goes on",
+            "Undo the merge before training continues",
             "(torch.randn(5, 4)).detach()",
             "(torch.randn(5, 4)).detach()\n        served[0].merge(-1)",
         ),
