@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.advice.cut_problems import cut_problem, outcome
 from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.names import short_name
@@ -13,6 +15,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Region
+from autograd_inspector.model.remedy import Remedies, WriteInto
 from autograd_inspector.source.fragments import uncommented
 
 
@@ -27,8 +30,15 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
         f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
         fix,
         dedupe_locations([*first, *analysis.user_frames(op.site, "computed here")]),
-        tuple(recorded(analysis, cut, region)),
+        (*_written_in_place(analysis, op), *recorded(analysis, cut, region)),
     )
+
+
+def _written_in_place(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """The leaf itself gets the values, and its gradient goes: the next backward() would add to it."""
+    place = analysis.capture.place(op.site)
+    if place is not None and _updated(analysis, op):
+        yield (WriteInto(place, recorded=False, behind="{}.grad = None"),)
 
 
 def switched_at(analysis: Analysis, region: Region, role: str) -> tuple[Location, ...]:

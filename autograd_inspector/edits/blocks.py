@@ -10,6 +10,7 @@ from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Unblock, Undecorate, Wrap
 from autograd_inspector.model.rewrites import EnterInRounds
+from autograd_inspector.source.writing import written
 
 _MODES = {"no_grad", "inference_mode", "set_grad_enabled"}
 
@@ -73,17 +74,41 @@ def entered_in_rounds(program: Program, remedy: EnterInRounds) -> list[Edit]:
 
 
 def wrapped(program: Program, remedy: Wrap) -> list[Edit]:
-    """The statement in a block of its own."""
+    """The statement in a block of its own, with the updates by hand that follow it."""
     statement = program.statement(remedy.at)
     if statement is None or not (program.begins_its_line(statement) and program.ends_its_line(statement)):
         return []
-    begin, end = (first_place(statement)[0], 0), (end_of(statement)[0] + 1, 0)
-    return [program.edit(begin, end, wrapped_lines(program, statement, remedy.head.removeprefix("with ").rstrip(":")))]
+    last = _last_update(program, statement)
+    begin, end = (first_place(statement)[0], 0), (end_of(last)[0] + 1, 0)
+    context = remedy.head.removeprefix("with ").rstrip(":")
+    return [program.edit(begin, end, wrapped_lines(program, statement, context, last))]
 
 
-def wrapped_lines(program: Program, statement: ast.stmt, context: str) -> str:
-    """The lines of a statement in a block that enters a context."""
-    first, last, indent = first_place(statement)[0], end_of(statement)[0], program.indent(statement)
+def _last_update(program: Program, statement: ast.stmt) -> ast.stmt:
+    """The last of the updates of leaves by their gradients that begin with a statement: the first one alone raised."""
+    last = statement
+    block = program.block(statement)
+    for following in block[next(n for n, each in enumerate(block) if each is statement) :]:
+        if not (_is_update(following) and program.begins_its_line(following) and program.ends_its_line(following)):
+            break
+        last = following
+    return last
+
+
+def _is_update(node: ast.stmt) -> bool:
+    """Whether it is ``w -= rate * w.grad``."""
+    if not isinstance(node, ast.AugAssign):
+        return False
+    own = written(node.target)
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "grad" and written(part.value) == own
+        for part in ast.walk(node.value)
+    )
+
+
+def wrapped_lines(program: Program, statement: ast.stmt, context: str, end: ast.stmt | None = None) -> str:
+    """The lines of a statement, or of those up to another one, in a block that enters a context."""
+    first, last, indent = first_place(statement)[0], end_of(end or statement)[0], program.indent(statement)
     return f"{indent}with {context}:\n{program.reindented(first, last, f'{indent}    ')}"
 
 

@@ -25,10 +25,10 @@ def written_into(program: Program, remedy: WriteInto) -> list[Edit]:
     indent = program.indent(statement)
     recorded = remedy.recorded and not (isinstance(target, ast.Attribute) and target.attr == "data")
     lines = [f"{indent}with torch.no_grad():", textwrap.indent(text, f"{indent}    ")] if recorded else [indent + text]
-    if remedy.behind:
-        lines.append(indent + remedy.behind.format(program.written(target)))
     begin, end = (first_place(statement)[0], 0), end_of(statement)
-    return [program.edit(begin, end, "\n".join(lines))]
+    behind = indent + remedy.behind.format(program.written(target)) + "\n"
+    following = [program.edit((end[0] + 1, 0), (end[0] + 1, 0), behind)] if remedy.behind else []
+    return [program.edit(begin, end, "\n".join(lines)), *following]
 
 
 def _in_place(program: Program, statement: ast.stmt) -> tuple[ast.expr | None, str]:

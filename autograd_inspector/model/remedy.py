@@ -21,6 +21,8 @@ from autograd_inspector.model.rewrites import (
     DeepCopy,
     DetachAssigned,
     EnterHere,
+    EnterInRounds,
+    IntoBuffer,
     IntoParameter,
     NotCopied,
     Reenter,
@@ -371,6 +373,8 @@ Remedies = tuple[
     | AsProperty
     | Convert
     | EnterHere
+    | EnterInRounds
+    | IntoBuffer
     | IntoParameter
     | Reenter
     | Share

@@ -729,6 +729,29 @@ for _ in range(4):
         """,
         [],
     ),
+    "a leaf that a step by hand replaces without its gradient": (
+        """
+        x, y = torch.randn(4, 3), torch.randn(4)
+        w = torch.zeros(3, requires_grad=True)
+        for _ in range(3):
+            (x @ w - y).pow(2).mean().backward()
+            with torch.no_grad():
+                w = w - 0.1 * w.grad  # down
+        """,
+        ["w -= 0.1 * w.grad  # down", "w.grad = None"],
+    ),
+    "leaves that are updated in place while autograd records": (
+        """
+        x, y = torch.randn(4, 3), torch.randn(4)
+        w, b = torch.zeros(3, requires_grad=True), torch.zeros(1, requires_grad=True)
+        for _ in range(3):
+            (x @ w + b - y).pow(2).mean().backward()
+            w -= 0.1 * w.grad
+            b -= 0.1 * b.grad
+            w.grad = b.grad = None
+        """,
+        ["with torch.no_grad():"],
+    ),
     "adapters that are frozen with their base": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
