@@ -534,6 +534,21 @@ def test_a_hook_that_is_removed_by_its_handle_stays(tmp_path):
     assert str(path) not in report.patched()
 
 
+def test_all_ops_that_overflow_by_themselves_are_bounded(tmp_path):
+    """Not the first alone: the second would make the next Inf. What only gets an Inf stays as it is."""
+    before = """
+        scale = torch.full((3,), 100.0, requires_grad=True)
+        spread = torch.exp(scale)
+        loss = spread.mean() + scale.exp().sum() + torch.exp(scale - 90).sum()
+        loss.backward()
+    """
+    report, path = report_of(tmp_path, before, values=True)
+    assert changes(before, report.patched()[str(path)]) == [
+        "spread = torch.exp(scale.clamp(max=50.0))",
+        "loss = spread.mean() + scale.clamp(max=50.0).exp().sum() + torch.exp(scale - 90).sum()",
+    ]
+
+
 def test_a_root_is_kept_away_from_zero(tmp_path):
     """What is not finite in backward alone is computed of a sum with a small number, in brackets if need be."""
     before = """

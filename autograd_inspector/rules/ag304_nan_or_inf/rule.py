@@ -21,6 +21,7 @@ from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, explained_by_size, overflow_cure
 from autograd_inspector.rules.ag304_nan_or_inf.origins import (
+    faults,
     forward_fault_in,
     given_up,
     hiding,
@@ -198,8 +199,23 @@ def _produced(
         (*spoilt, names, op.name),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
-        tuple(kept_finite(analysis, op, forward=True)) if sound else tuple(_masked(analysis, op)),
+        tuple(_all_kept_finite(analysis, op, run)) if sound else tuple(_masked(analysis, op)),
     )
+
+
+def _all_kept_finite(analysis: Analysis, op: Op, run: Backward) -> Iterator[Remedies]:
+    """The op, and the others like it before that backward, which made NaN or Inf of finite values themselves."""
+    ops = analysis.capture.ops
+    alike = [
+        ops[fault.op]
+        for fault in faults(analysis)
+        if op.index <= fault.op < run.start and ops[fault.op].name == op.name and all(r.finite for r in fault.inputs)
+    ]
+    by_site = {each.site: each for each in alike}
+    each_kept = [next(kept_finite(analysis, one, forward=True), ()) for one in by_site.values()]
+    if len(each_kept) > 1 and all(each_kept):
+        yield tuple(dict.fromkeys(remedy for remedies in each_kept for remedy in remedies))
+    yield from kept_finite(analysis, op, forward=True)
 
 
 _DATA = "Check the data: `torch.isfinite(batch).all()`."
