@@ -575,6 +575,19 @@ KEPT = {
         for _ in range(3):
             step(torch.randn(4, 3))
     """,
+    "an optimizer within a function that also trains with it": """
+        def train():
+            net = nn.Linear(3, 1)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for _ in range(2):
+                opt.zero_grad()
+                net(torch.randn(4, 3)).pow(2).mean().backward()
+                opt.step()
+
+        train()
+        other = nn.Linear(3, 1)
+        other(torch.randn(4, 3)).pow(2).mean().backward()
+    """,
 }
 
 

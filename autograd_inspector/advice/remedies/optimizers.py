@@ -29,7 +29,7 @@ def made_afterwards(
     schedules = _schedules(analysis, optimizer, frames)
     if pair is not None and again:
         yield Insert(pair[0], again, "behind", once=True), *schedules
-    if pair is not None:
+    if pair is not None and _gives_it(analysis, optimizer, pair[1]):
         yield (Move(pair[1], pair[0]),)
         yield Again(pair[1], pair[0], "behind", once=True), *schedules
     first = next((reader for t in parameters if (reader := analysis.lifecycle.first_reader(t)) is not None), None)
@@ -41,6 +41,12 @@ def made_afterwards(
         ]
         made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
         yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
+
+
+def _gives_it(analysis: Analysis, optimizer: OptimizerRecord, place: Location) -> bool:
+    """Whether a statement makes the optimizer, or gets it from a call: another call that makes one does more."""
+    own = analysis.capture.place(optimizer.site)
+    return bool(place.assigned or place.target) or (own is not None and place.line == own.line)
 
 
 def _schedules(analysis: Analysis, optimizer: OptimizerRecord, replaced: list[Location]) -> tuple[Again, ...]:
@@ -75,7 +81,7 @@ def added_to(
         yield (Insert(later, group, "behind", once=True),)
     elif group and (place := analysis.capture.place(optimizer.site)) is not None:
         yield (Insert(place, group, "behind"),)
-    if pair is not None and pair[0].lineno > pair[1].lineno:
+    if pair is not None and pair[0].lineno > pair[1].lineno and _gives_it(analysis, optimizer, pair[1]):
         yield (Move(pair[1], pair[0]),)
         yield (Again(pair[1], pair[0], "behind", once=True),)
     yield from given_instead(analysis, optimizer, (*optimizer.held, *parameters))
@@ -91,7 +97,7 @@ def made_later(
     pairs = [pair for frames in arrivals if (pair := meeting_of(frames, site)) is not None]
     if pairs and len({made for _, made in pairs}) == 1:
         last, made = max(pairs, key=lambda pair: pair[0].lineno)
-        if last.lineno > made.lineno:
+        if last.lineno > made.lineno and _gives_it(analysis, optimizer, made):
             yield (Move(made, last),)
             yield (Again(made, last, "behind", once=True),)
 

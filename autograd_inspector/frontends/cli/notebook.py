@@ -44,6 +44,7 @@ def run_notebook(path: Path, asked: Asked) -> Outcome:
         client = nbclient.NotebookClient(
             notebook,
             timeout=None,
+            startup_timeout=600,  # A busy machine takes minutes to import what a kernel needs.
             kernel_name="python3",  # the kernel of the environment that the inspector is installed in
             resources={"metadata": {"path": str(path.resolve().parent)}},
         )

@@ -96,44 +96,55 @@ class Interpreter:
 
     def run(self, args: tuple[Any, ...], outer: int) -> Any:
         """The graph's results, as one tuple or list."""
-        self._outer, self._depth, self._around = outer, self._modules.depth, self._whole()
+        guard = self._recorder.guard
+        self._outer, self._depth, self._around = outer, self._modules.depth, guard.run(self._whole)
         try:
             return self._run(self._plan, args)
         finally:
-            self._modules.leave(self._depth)
+            guard.run(self._modules.leave, self._depth)
 
     def _run(self, plan: Plan, args: Sequence[Any]) -> Any:
         """The results of a graph, or of one that it gives to an op."""
         results: dict[int, Any] = {}
         inputs = iter(args)
-        stacks, outer, steps = self._recording.stacks, self._outer, plan.steps
+        stacks, outer, steps, guard = self._recording.stacks, self._outer, plan.steps, self._recorder.guard
         outside = Outside(self._recording)
-        sites = [stacks.of_frames(step.frames, outer) if step.frames else outer for step in steps]
+        sites = guard.run(self._sites, steps) or [outer] * len(steps)
         for number, step in enumerate(steps):
             if step.kind == PLACEHOLDER:
                 results[number] = next(inputs)
-                self._name(step.source, results[number])
-                behind = number_behind(step, self._scope)
-                if behind is not None:
-                    outside.wrap(number, self.reentered.get(behind))
+                guard.run(self._arrived, outside, number, step, results[number])
             elif step.kind == OUTPUT:
                 return resolved(step.args, results)[0]
             elif step.kind == CALL and step.target is set_grad_enabled:
                 self._switching.switch(step.args[0], steps[number:], outer)
             else:
-                self._enter(step)
+                guard.run(self._enter, step)
                 with stacks.standing_in(sites[number], outer if step.bodies else None):
                     before = len(self._recording.ops)
-                    followed = self.shadow is not None or not step.role.endswith(NUMBER) or outside.unwraps(step)
+                    known = self.shadow is not None or not step.role.endswith(NUMBER)
+                    followed = known or guard.run(outside.unwraps, step)
                     if step.role and followed:
                         make = partial(self._made, plan, step, results)
                         results[number] = outside.make(number, step, resolved(step.args, results), make)
                     else:
                         results[number] = self._made(plan, step, results)
-                        self._recorder.guard.run(self._follow, outside, number, step, before)
+                        guard.run(self._follow, outside, number, step, before)
             for gone in step.dropped:
                 results.pop(gone, None)
         return ()
+
+    def _sites(self, steps: Sequence[Step]) -> list[int]:
+        """From where each of the steps is called."""
+        of_frames, outer = self._recording.stacks.of_frames, self._outer
+        return [of_frames(step.frames, outer) if step.frames else outer for step in steps]
+
+    def _arrived(self, outside: Outside, number: int, step: Step, value: Any) -> None:
+        """The graph was given a value, which may be a number that left torch before it."""
+        self._name(step.source, value)
+        behind = number_behind(step, self._scope)
+        if behind is not None:
+            outside.wrap(number, self.reentered.get(behind))
 
     def _follow(self, outside: Outside, number: int, step: Step, before: int) -> None:
         """A step has run as the program's own. ``before``: so many ops there had been."""
