@@ -235,7 +235,7 @@ def test_without_nbclient(notebook, monkeypatch, capsys):
         (["run", "--ignore", "AG999", "train.py"], "'AG999'; `autograd-inspect rule --all`"),
         (["run", "--html", "nowhere/r.html", "train.py"], "no folder nowhere"),
         (["run", "--sarif", ".", "train.py"], "cannot write .: "),
-        (["show", "model.pt"], "model.pt: no report "),
+        (["show", "model.pt"], "model.pt: not a report "),
     ],
 )
 def test_what_cannot_work_is_told_before_anything_runs(tmp_path, monkeypatch, capsys, arguments, said):

@@ -224,7 +224,7 @@ def test_the_open_capture_is_stopped(watched):
         ask(watched, "stop")
         torch.ones(2).sin()
     assert [op.name for op in inspection.report.capture.ops] == ["ones", "exp"]
-    assert "nothing is recorded" in refused(ask(watched, "stop"))
+    assert "no recording is running" in refused(ask(watched, "stop"))
 
 
 def test_without_the_extension_nothing_is_known_of_a_cell(hub):
@@ -232,4 +232,4 @@ def test_without_the_extension_nothing_is_known_of_a_cell(hub):
     with inspect():
         (answer,) = ask(hub, "live")
         assert answer.live is None
-        assert "nothing is recorded" in refused(ask(hub, "stop"))
+        assert "no recording is running" in refused(ask(hub, "stop"))
