@@ -96,13 +96,14 @@ def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensor
         fix,
         analysis.places((site, f"scaled gradients {what} here"), (scaled, "loss scaled here")),
         tuple(names),
-        cures=tuple(_unscaled(analysis, site, scaled, what)),
+        cures=tuple(_unscaled(analysis, site, scaled, what, tensors)),
     )
 
 
-def _unscaled(analysis: Analysis, site: int, scaled: Op, what: str) -> Iterator[Remedies]:
+def _unscaled(analysis: Analysis, site: int, scaled: Op, what: str, tensors: list[int]) -> Iterator[Remedies]:
     place, scaler = analysis.capture.place(site), called_on(analysis.capture.place(scaled.site), "scale")
-    steps = [step for step in analysis.capture.steps if step.op > scaled.index]
+    held = set(tensors)
+    steps = [step for step in analysis.capture.steps if step.op > scaled.index and held & step.held]
     if place is None or not scaler or not steps:
         return
     optimizer = variable(analysis, analysis.capture.placement.optimizers[steps[0].optimizer])

@@ -124,19 +124,30 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
 
 def _frozen(analysis: Analysis, copies: Collection[int]) -> Iterator[Remedies]:
     """The copy is frozen before the loop that calls it."""
-    called = callee(analysis.capture.place(_entrance(analysis, copies)))
-    for place in analysis.user_frames(_entrance(analysis, copies), "")[:1] if called else ():
+    site = _entrance(analysis, copies)
+    called = callee(analysis.capture.place(site))
+    for place in analysis.user_frames(site, "")[:1] if called else ():
         yield (Insert(place, f"{called}.requires_grad_(False)", outside_loops=True),)
         yield (Insert(place, f"{called}.requires_grad_(False)"),)
 
 
 def _entrance(analysis: Analysis, copies: Collection[int]) -> int:
-    """The site that calls the model which a copy is of."""
+    """The site that calls the largest module which has the copies alone: one around it may have what is trained."""
+    calls, tensors = analysis.capture.calls, analysis.capture.tensors
     use = next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
-    call = analysis.capture.calls[use.call] if use is not None else None
-    while call is not None and call.parent >= 0:
-        call = analysis.capture.calls[call.parent]
-    return call.site if call is not None else -1
+    if use is None:
+        return -1
+    mixed: set[int] = set()
+    for op in analysis.capture.ops:
+        if op.call >= 0 and any(tensors[t].kind == "parameter" and t not in copies for t in op.inputs):
+            at = op.call
+            while at >= 0 and at not in mixed:
+                mixed.add(at)
+                at = calls[at].parent
+    call = calls[use.call]
+    while call.parent >= 0 and call.parent not in mixed:
+        call = calls[call.parent]
+    return -1 if call.id in mixed else call.site
 
 
 def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:
