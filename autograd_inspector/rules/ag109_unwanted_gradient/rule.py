@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
@@ -123,41 +124,46 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
 
 
 def _frozen(analysis: Analysis, copies: Collection[int]) -> Iterator[Remedies]:
-    """The copy is frozen before the loop that calls it."""
-    site = _entrance(analysis, copies)
+    """The copy is frozen before the loop that calls it, where the model that is called there has nothing else."""
+    use = _first_use(analysis, copies)
+    if use is None or _reads_others(analysis, use, copies):
+        return
+    site = _outermost(analysis, use).site
     called = callee(analysis.capture.place(site))
     for place in analysis.user_frames(site, "")[:1] if called else ():
         yield (Insert(place, f"{called}.requires_grad_(False)", outside_loops=True),)
         yield (Insert(place, f"{called}.requires_grad_(False)"),)
 
 
-def _entrance(analysis: Analysis, copies: Collection[int]) -> int:
-    """The site that calls the largest module which has the copies alone: one around it may have what is trained."""
+def _first_use(analysis: Analysis, copies: Collection[int]) -> Op | None:
+    """The first op of a model that reads one of them."""
+    return next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
+
+
+def _outermost(analysis: Analysis, op: Op) -> ModuleCall:
+    """The call of the model that an op ran in."""
+    call = analysis.capture.calls[op.call]
+    while call.parent >= 0:
+        call = analysis.capture.calls[call.parent]
+    return call
+
+
+def _reads_others(analysis: Analysis, use: Op, copies: Collection[int]) -> bool:
+    """Whether the same model computes with parameters that are no copies: these are trained."""
     calls, tensors = analysis.capture.calls, analysis.capture.tensors
-    use = next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
-    if use is None:
-        return -1
-    mixed: set[int] = set()
-    for op in analysis.capture.ops:
-        if op.call >= 0 and any(tensors[t].kind == "parameter" and t not in copies for t in op.inputs):
-            at = op.call
-            while at >= 0 and at not in mixed:
-                mixed.add(at)
-                at = calls[at].parent
-    call = calls[use.call]
-    while call.parent >= 0 and call.parent not in mixed:
-        call = calls[call.parent]
-    return -1 if call.id in mixed else call.site
+    return any(
+        tensors[t].kind == "parameter" and t not in copies
+        for op in analysis.capture.ops
+        if op.call >= 0 and calls[op.call].root == calls[use.call].root
+        for t in op.inputs
+    )
 
 
 def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:
     """Where the copies are called and used, and the backward that comes back through them."""
-    use = next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
+    use = _first_use(analysis, copies)
     if use is not None:
-        call = analysis.capture.calls[use.call]
-        while call.parent >= 0:
-            call = analysis.capture.calls[call.parent]
-        yield from analysis.user_frames(call.site, "called with grad mode on here")
+        yield from analysis.user_frames(_outermost(analysis, use).site, "called with grad mode on here")
         yield from analysis.user_frames(use.site, "used here")
     runs = analysis.capture.completed_runs
     yield from analysis.user_frames(runs[-1].site, "backward called here") if runs else ()
