@@ -22,7 +22,8 @@ _GROWS = 3
 _OUTLIVES = 2
 """So many steps of every other optimizer they have outlived: its round is over, and the next one as well."""
 _SWEEPS = 3
-"""So often, at most, unreachable objects are collected to see what is left: in a large program that takes its time."""
+"""So often unreachable objects are collected to see what is left: in a large program that takes its time. After that
+only when twice as many rounds have begun as at the last time."""
 
 
 class _Result(NamedTuple):
@@ -80,6 +81,8 @@ class RetainedResults:
         self._unowned: set[int] = set()
         """Sites whose results were not: each lives until the next collection."""
         self._sweeps = 0
+        self._looks = 0
+        self._next_sweep = 0
         self._start = 0
 
     def tensors(self) -> set[int]:
@@ -91,6 +94,7 @@ class RetainedResults:
         """A backward begins that is to reach those leaves."""
         if not self.rounds.begun(recording, leaves):
             return
+        self._looks += 1
         now, at = len(recording.registry.entries), len(recording.ops)
         candidates = self._held | dict(self._fresh(recording))
         self._start = now
@@ -122,18 +126,23 @@ class RetainedResults:
         """The same without what lives on in reference cycles alone, as a distribution that caches its own sample does.
 
         Nobody keeps that: the interpreter frees it sooner or later, unless the program has turned its collector off.
+        What piles up and has not been looked at behind a collection yet may be of that kind, and is left out as well.
         """
+        if not gc.isenabled():
+            return sites
         sites = {site: results for site, results in sites.items() if site not in self._unowned}
-        piling = {site for site, results in sites.items() if len(results) >= _GROWS}.difference(self._swept)
-        if piling and self._sweeps < _SWEEPS and gc.isenabled():
+        spanned = self.rounds.most_spanned
+        piling = {site for site, results in sites.items() if spanned(results) >= _GROWS}.difference(self._swept)
+        if piling and (self._sweeps < _SWEEPS or self._looks >= self._next_sweep):
             self._sweeps += 1
+            self._next_sweep = 2 * self._looks
             gc.collect()
             alive = {number for number, _ in recording.registry.alive(self._held)}
             left = {site: {n: met for n, met in results.items() if n in alive} for site, results in sites.items()}
             self._swept |= piling
-            self._unowned |= {site for site in piling if len(left[site]) < min(_GROWS, len(sites[site]))}
+            self._unowned |= {site for site in piling if spanned(left[site]) < _GROWS}
             return {site: results for site, results in left.items() if site not in self._unowned}
-        return sites
+        return {site: results for site, results in sites.items() if site not in piling}
 
     def _compare(self, sites: Mapping[int, dict[int, int]], now: int) -> None:
         for site in [site for site, pile in self._piles.items() if not pile.meet(sites.get(site, {}), now)]:

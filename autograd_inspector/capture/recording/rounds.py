@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from torch import Tensor
 
@@ -82,6 +82,10 @@ class Rounds:
         """In how many rounds of that optimizer the tensors were made."""
         steps = self._steps.get(optimizer, ())
         return len({bisect_right(steps, tensor) for tensor in tensors})
+
+    def most_spanned(self, tensors: Collection[int]) -> int:
+        """In how many rounds the tensors were made, of the optimizer in whose rounds these are the most."""
+        return max((self.spanned(optimizer, tensors) for optimizer in self._steps), default=0)
 
     def forget(self, before: int) -> None:
         """Nobody asks for what came before that tensor any more."""
