@@ -37,6 +37,8 @@ class Trait(IntFlag):
     """It drew, and nobody had told it whether anything is being trained: a dropout."""
     CONSTANT = 4096
     """It normalises over one element: its result is the same whatever goes in."""
+    OPAQUE = 8192
+    """A call whose inside was not seen: which of its inputs met there is not known."""
 
 
 class Write(Struct, frozen=True, gc=False):

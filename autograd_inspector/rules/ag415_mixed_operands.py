@@ -12,7 +12,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.operand_origins import Origin, Origins, Property
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelLoaded, ParameterRegistered, ParametersConverted
 from autograd_inspector.model.remedy import Operand, Remedies, SetArgument
 from autograd_inspector.model.tensor import TensorRecord
@@ -44,7 +44,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.Module.load_state_dict (assign), torch.nn.Module.to.
     """
     for op in analysis.capture.ops:
-        if op.error and ends(analysis.capture, op):
+        if op.error and not op.has(Trait.OPAQUE) and ends(analysis.capture, op):
             if says(op.error, TorchError.OTHER_DTYPES):
                 yield from _mixed(analysis, op, _dtype)
             elif says(op.error, TorchError.OTHER_DEVICES):

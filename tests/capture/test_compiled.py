@@ -12,6 +12,7 @@ from torch import nn
 from torch._dynamo.utils import counters
 
 import autograd_inspector
+from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import CompiledCalled
 from autograd_inspector.views.encoding import record_of
 from tests.capture.observe import names, nodes, observe, op
@@ -300,6 +301,59 @@ def test_what_python_makes_between_graphs_comes_from_what_it_was_computed_from()
     first = next(each for each in capture.ops if each.name == "linear")
     assert between.inputs == first.outputs
     assert len(capture.backwards[0].reached) == 6
+
+
+def test_the_function_that_goes_on_after_a_break_is_not_its_own_caller():
+    """Dynamo calls what comes after a break from what comes before it; the program calls the function once."""
+
+    @torch.compile(backend="aot_eager")
+    def broken(x):
+        first = x.sin()
+        at = int(first.argmax())
+        second = x[at].cos()
+        rows = second.abs().long().tolist()
+        return torch.tanh(second) * len(rows)
+
+    capture = observe(lambda: broken(torch.ones(2, 3, requires_grad=True)[0].expand(2, 3)))
+    last = next(each for each in capture.ops if each.name == "tanh")
+    own = [place for place in capture.sites[last.site].frames if "broken" in place.function]
+    assert len(own) == 1
+    assert "torch.tanh" in own[0].source
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_result_that_is_a_view_of_another_calls_result_leads_to_that_call(backend):
+    """No region lies inside itself, and the gradient goes through both to the weight."""
+    linear = nn.Linear(3, 4)
+    hidden = torch.compile(lambda x: linear(x).relu(), backend=backend)
+    rows = torch.compile(lambda h: (h[0], h[1] * 2), backend=backend)
+
+    def program():
+        first, second = rows(hidden(torch.ones(2, 3)))
+        (first.sum() + second.sum()).backward()
+
+    capture = observe(program)
+    assert not capture.notes
+    assert len(capture.backwards[0].reached) == 2
+
+
+def test_a_method_that_dynamo_gives_up_uses_the_parameters_of_its_module():
+    """One op stands for the call, and its module's parameters are among the inputs of that."""
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(1, 2)
+
+        @torch.compile(backend="aot_eager")
+        def forward(self, x):
+            return self.lstm(x)[0]
+
+    encoder = Encoder()
+    capture = observe(lambda: encoder(torch.ones(3, 1)).sum().backward())
+    (call,) = [each for each in capture.ops if each.name.startswith("compiled ")]
+    assert call.has(Trait.OPAQUE)
+    assert len(call.inputs) == 5
 
 
 def test_the_op_inside_a_region_that_saved_what_was_modified():

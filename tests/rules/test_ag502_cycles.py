@@ -56,7 +56,7 @@ def test_many_lines_that_begin_one_after_the_other():
 
 
 def test_several_results_of_one_line():
-    """Those of the round before are alive when unreachable objects have been collected: more than three, of one round."""
+    """Those of the round before are alive behind a collection: more than three, of one round."""
     with inspect() as inspection:
         trained([lambda h: Cached(h.exp(), h.sin(), h.cos(), h.tanh(), *h.chunk(4, -1))])
     assert not inspection.report.findings

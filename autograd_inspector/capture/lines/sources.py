@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
@@ -23,6 +23,8 @@ from autograd_inspector.source.targets import target_at
 from autograd_inspector.source.writing import written
 
 Position = tuple[int | None, int | None, int | None, int | None]
+RESUMED = "torch_dynamo_resume_in_"
+"""So begin the names of the functions that Dynamo makes of what comes after a break of the graph."""
 _ROOM = 4096
 _MOST_LINES = 20
 _MOST_PARTS = 500
@@ -43,10 +45,19 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
 
     return tuple(
         [
-            Site(tuple([once(*frame) for frame in chain]), stacks.through.get(site, ""))
+            Site(tuple([once(*frame) for frame in as_written(chain)]), stacks.through.get(site, ""))
             for site, chain in enumerate(stacks.chains)
         ]
     )
+
+
+def as_written(chain: Iterable[tuple[CodeType, int, bool]]) -> Iterator[tuple[CodeType, int, bool]]:
+    """The frames of the program: where Dynamo resumes a function after a graph break, that function calls itself."""
+    resumed = False
+    for frame in chain:
+        if not resumed or frame[2]:
+            yield frame
+        resumed = frame[0].co_name.startswith(RESUMED)
 
 
 def locate(code: CodeType, lasti: int, names: Mapping[str, str | None] | None = None, *, library: bool) -> Location:

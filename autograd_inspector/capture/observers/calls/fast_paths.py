@@ -35,7 +35,7 @@ class FastPaths:
             return None
         if not self._guard.run(_records_nothing, module, inputs):
             return None
-        return Opaque(self._recorder, type(module).__name__, module, inputs)
+        return Opaque(self._recorder, type(module).__name__, module, (inputs, {}))
 
 
 def _records_nothing(module: nn.Module, inputs: Any) -> bool:

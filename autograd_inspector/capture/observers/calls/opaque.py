@@ -14,6 +14,7 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, take_off
 from autograd_inspector.messages import text_of
+from autograd_inspector.model.op import Trait
 
 
 class Opaque:
@@ -69,13 +70,15 @@ class Opaque:
     def _look(self) -> Before:
         inputs: list[Tensor] = []
         gather(self._arguments, inputs)
-        owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
-        if isinstance(owner, nn.Module):
-            inputs += [*parameters_of(owner), *buffers_of(owner)]
+        args, _ = self._arguments
+        for owner in (self._what, getattr(self._what, "__self__", None), *args):  # A method's module may be among them.
+            if isinstance(owner, nn.Module):
+                inputs += [*parameters_of(owner), *buffers_of(owner)]
         return look(self._guard.recording, inputs)
 
     def note(self, before: Before, raised: BaseException | None) -> None:
         """Record it, as it is over."""
         recording = self._guard.recording
         error = text_of(raised) if self._raised else ""
-        record(recording, before, self.name, self.result, site=recording.stacks.here(), error=error)
+        traits = int(Trait.OPAQUE)
+        record(recording, before, self.name, self.result, site=recording.stacks.here(), traits=traits, error=error)

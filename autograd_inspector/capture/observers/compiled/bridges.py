@@ -16,17 +16,20 @@ from torch import Tensor
 from autograd_inspector.capture.compiled.module_sources import Scope
 from autograd_inspector.capture.compiled.plan import OUTPUT, PLACEHOLDER, Plan, Ref
 from autograd_inspector.capture.lines.frame_locals import locals_of
+from autograd_inspector.capture.lines.sources import RESUMED
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.compiled.outside import number_behind
+from autograd_inspector.capture.recording.exports import rejoin
 from autograd_inspector.capture.recording.raw_records import OP_NAME, OP_OUTPUTS
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, node_of
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, node_of, shape_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.op import Trait
 
-RESUMED = "torch_dynamo_resume_in_"
 _METHOD = re.compile(r"Tensor\.(?P<name>item|tolist|numpy)\(\)|`(?P<quoted>tolist|item|numpy)\(\)`")
+_CREATION = "tensor creation function"
+"""In the reason of a break: the code is about to call ``torch.tensor(..., requires_grad=True)`` or its like."""
 BETWEEN = "code between compiled graphs"
 _KEPT = "___stack"
 _LOCAL = re.compile(rf"L\['[^']+'\]|L\['{_KEPT}\d*'\](\[\d+\])+")
@@ -49,6 +52,8 @@ class Bridges:
         self.place = -1
         """What broke that graph."""
         self._export = -1
+        self._rewrapped: tuple[int, ...] = ()
+        """What that graph returned, where the code is about to create a tensor of it."""
         self._numbers: dict[float, int] = {}
         """The values of what that graph returned, where it is one number each -> the tensor."""
         self._came: dict[float, int] = {}
@@ -56,7 +61,7 @@ class Bridges:
 
     def over(self) -> None:
         """No compiled call runs any more."""
-        self._left, self._export = (), -1
+        self._left, self._export, self._rewrapped = (), -1, ()
         self._met.clear()
         self._numbers.clear()
         self._came.clear()
@@ -76,6 +81,8 @@ class Bridges:
         gather((results,), tensors)
         self._left, self._export = tuple([recording.id_of(each) for each in tensors]), -1
         self._numbers.clear()
+        single = [each for each in tensors if _CREATION in reason and needs_grad(each) and shape_of(each).numel() == 1]
+        self._rewrapped = tuple([recording.id_of(each) for each in single])
         self._meet(tensors)
         self.since = sequence_number()
         self.place = recording.stacks.of_frames(frames, outer) if frames else -1
@@ -93,7 +100,11 @@ class Bridges:
         """A graph is about to run: what it is given and nothing has made comes from the Python before it."""
         recording = self._recording
         if not plan.code.co_name.startswith(RESUMED) or not self._left:
-            self._meet(each for each in args if isinstance(each, Tensor))
+            tensors = [each for each in args if isinstance(each, Tensor)]
+            for each in tensors:
+                if recording.registry.entry_of(each) is None and self._is_new(each):
+                    self.between(each, (), outer)
+            self._meet(tensors)
             return
         scope = Scope.of(frame)
         for step, each in zip((step for step in plan.steps if step.kind == PLACEHOLDER), args, strict=False):
@@ -101,11 +112,25 @@ class Bridges:
                 continue
             if needs_grad(each) and not is_leaf(each):
                 self.between(each, self._left, outer)
+            elif self._rewrapped and needs_grad(each):
+                self.created(each, outer)
             elif number_behind(step, scope) is not None:
                 continue
             elif self._export >= 0 and not needs_grad(each) and _LOCAL.fullmatch(step.source):
                 self._made("from_numpy", (), each, outer)
                 recording.scalar_reentries.append((len(recording.ops) - 1, self._export))
+
+    def _is_new(self, tensor: Tensor) -> bool:
+        """Whether it was computed since these calls began: Dynamo gave a function up, and compiled what that calls."""
+        node = node_of(tensor) if needs_grad(tensor) and not is_leaf(tensor) else None
+        return node is not None and node._sequence_nr() >= self.since
+
+    def created(self, leaf: Tensor, site: int) -> None:
+        """A leaf that Python made after a break: of the values of the graph before it, if it is what broke that graph."""
+        if self._rewrapped:
+            self._made("tensor", (), leaf, self.place if self.place >= 0 else site)
+            rejoin(self._recording, len(self._recording.ops) - 1, self._rewrapped)
+            self._rewrapped = ()
 
     def between(self, result: Tensor, otherwise: tuple[int, ...], site: int) -> None:
         """A tensor that Python made between the graphs: its autograd graph says of what."""

@@ -13,13 +13,14 @@ from autograd_inspector.capture.compiled.listener import Graph, is_compilers
 from autograd_inspector.capture.compiled.module_sources import Scope
 from autograd_inspector.capture.compiled.refused import Refused
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.lines.sources import RESUMED
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.apart import apart
-from autograd_inspector.capture.observers.compiled.bridges import BETWEEN, RESUMED, Bridges
+from autograd_inspector.capture.observers.compiled.bridges import BETWEEN, Bridges
 from autograd_inspector.capture.observers.compiled.described import described
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.refusals import Refusals
@@ -110,6 +111,8 @@ class CompiledCall(Opaque):
         for each in unknown:
             if needs_grad(each) and not is_leaf(each):
                 self._opener.bridges.between(each, tuple([entry.tensor for entry in before.entries]), site)
+            elif needs_grad(each):
+                self._opener.bridges.created(each, site)
         unknown = [each for each in unknown if recording.registry.entry_of(each) is None]
         self.written_between(before, site)
         if unknown:

@@ -140,13 +140,27 @@ class Shadow:
             if not (isinstance(fake, Tensor) and isinstance(each, Tensor)):
                 continue
             recording.registry.take_over(fake, each)
-            region, own = _region_of(node_of(each)), node_of(fake)
+            region, own = self._region_of(node_of(each)), node_of(fake)
             if region is not None:
                 slot = each.output_nr if region is node_of(each) else -1
                 nodes.setdefault(region, []).extend([(slot, (own, fake.output_nr))] if own is not None else ())
         for region, ends in nodes.items():
             put_inside(region, Inside(tuple(ends), self._borders))
         self._settle()
+
+    def _region_of(self, node: Any) -> Any:
+        """This call's node, which a result came from, maybe by a view that was taken of its result.
+
+        None for what is only a view of an input, which another call may have made.
+        """
+        given = {edge[0] for edge in self._edges if edge is not None}
+        for _ in range(4):
+            if node is None or node in given:
+                return None
+            if isinstance(node, torch.autograd.function.BackwardCFunction):
+                return node
+            node = next((each for each, _ in node.next_functions if each is not None), None)
+        return None
 
     def _settle(self) -> None:
         """Counters stand where the compiled code left them: it writes once where the graph does often."""
@@ -204,15 +218,6 @@ def _edge(value: Any) -> Edge | None:
 def _accumulator(leaf: Any) -> Edge:
     edge = torch.autograd.graph.get_gradient_edge(leaf)
     return edge.node, edge.output_nr
-
-
-def _region_of(node: Any) -> Any:
-    """The node of the compiled region that a result came from, maybe by a view that was taken of its result."""
-    for _ in range(4):
-        if node is None or isinstance(node, torch.autograd.function.BackwardCFunction):
-            return node
-        node = next((each for each, _ in node.next_functions if each is not None), None)
-    return None
 
 
 def _made(made: Any, connected: list[Tensor]) -> Any:

@@ -11,9 +11,8 @@ import torch
 
 from autograd_inspector.capture.compiled.code_places import Frame
 from autograd_inspector.capture.compiled.plan import Step
-from autograd_inspector.capture.lines.sources import line_at, source_at
+from autograd_inspector.capture.lines.sources import RESUMED, line_at, source_at
 from autograd_inspector.capture.observers.calls.regions import Regions
-from autograd_inspector.capture.observers.compiled.bridges import RESUMED
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, set_grad_enabled
 from autograd_inspector.source.blocks import Blocks

@@ -9,9 +9,8 @@ from types import CodeType, FrameType
 
 from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.lines.frames import outwards
-from autograd_inspector.capture.lines.sources import line_at
+from autograd_inspector.capture.lines.sources import RESUMED, line_at
 from autograd_inspector.capture.lines.stacks import USER, classify
-from autograd_inspector.capture.observers.compiled.bridges import RESUMED
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL
 from autograd_inspector.model.program_events import CompiledCalled
