@@ -126,7 +126,7 @@ class Bridges:
         return node is not None and node._sequence_nr() >= self.since
 
     def created(self, leaf: Tensor, site: int) -> None:
-        """A leaf that Python made after a break: of the values of the graph before it, if it is what broke that graph."""
+        """A leaf that Python made after a break: of the values of the graph before it, if that broke there."""
         if self._rewrapped:
             self._made("tensor", (), leaf, self.place if self.place >= 0 else site)
             rejoin(self._recording, len(self._recording.ops) - 1, self._rewrapped)
