@@ -337,6 +337,29 @@ def test_a_result_that_is_a_view_of_another_calls_result_leads_to_that_call(back
     assert len(capture.backwards[0].reached) == 2
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_module_whose_forward_alone_is_compiled_is_called_once(backend):
+    """The graphs of its forward, before and after a break, belong to the call that the program made."""
+
+    class Broken(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm = nn.Linear(3, 4), nn.BatchNorm1d(4)
+
+        @torch.compile(backend=backend)
+        def forward(self, x):
+            h = self.first(x)
+            return self.norm(h) * len(x[:, 0].tolist())
+
+    model = Broken()
+    capture = observe(lambda: model(torch.ones(2, 3)))
+    assert [(call.type, call.path, call.parent) for call in capture.calls] == [
+        ("Broken", "", -1),
+        ("Linear", "first", 0),
+        ("BatchNorm1d", "norm", 0),
+    ]
+
+
 def test_a_method_that_dynamo_gives_up_uses_the_parameters_of_its_module():
     """One op stands for the call, and its module's parameters are among the inputs of that."""
 

@@ -52,6 +52,10 @@ class Calls(Protocol):
     def depth(self) -> int:
         """How many are open."""
 
+    @property
+    def innermost(self) -> nn.Module | None:
+        """The module whose call began last of those that are open."""
+
     def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """One begins."""
 
@@ -86,6 +90,8 @@ class Interpreter:
         self._callers: dict[tuple[int, int], Calling] = {}
         self._open: list[Opened] = []
         self._around: nn.Module | None = None
+        self._entered: nn.Module | None = None
+        """The module whose forward alone is compiled: its call is open already."""
         self._outer, self._depth = -1, 0
         self._borders = transform_borders()
         self.shadow: Shadow | None = None
@@ -97,7 +103,12 @@ class Interpreter:
     def run(self, args: tuple[Any, ...], outer: int) -> Any:
         """The graph's results, as one tuple or list."""
         guard = self._recorder.guard
-        self._outer, self._depth, self._around = outer, self._modules.depth, guard.run(self._whole)
+        self._outer, self._depth = outer, self._modules.depth
+        whole = guard.run(self._whole)
+        if whole is self._modules.innermost:
+            self._entered = whole
+        else:
+            self._around = whole
         try:
             return self._run(self._plan, args)
         finally:
@@ -262,7 +273,9 @@ class Interpreter:
                 self._known[path] = value if isinstance(value, nn.Module) else None
                 self._names[id(value)] = written(path)
             module = self._known[path]
-            if module is not None and all(each[0] is not module for each in wanted):
+            if module is None or module is self._entered:
+                continue
+            if all(each[0] is not module for each in wanted):
                 wanted.append((module, path, nth))
         same = 0
         while same < min(len(wanted), len(self._open)) and _is_same(wanted[same], self._open[same]):

@@ -95,6 +95,11 @@ class Modules:
         """How many calls are open."""
         return len(self._stack)
 
+    @property
+    def innermost(self) -> nn.Module | None:
+        """The module whose call began last of those that are open."""
+        return self._stack[-1][1] if self._stack else None
+
     def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A call of that module begins."""
         if self.recording.active():
