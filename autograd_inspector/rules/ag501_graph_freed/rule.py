@@ -23,6 +23,7 @@ from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
     stepped_between,
     two_losses,
 )
+from autograd_inspector.rules.ag501_graph_freed.written_graph import written_graph
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -61,6 +62,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
+    written = written_graph(analysis, run, earlier)
+    if written is not None:
+        return written
     carried = _carried(analysis, run, earlier[-1])
     if carried is None:
         return two_losses(analysis, run, earlier)

@@ -291,4 +291,41 @@ for i in range(2):
             "features = encoder(x).tanh()\nfeatures = features.detach()\n",
         ),
     ),
+    "features are written into a bank": case(
+        "AG501",
+        """
+encoder = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
+bank = torch.randn(6, 4)
+for i in range(3):
+    optimizer.zero_grad()
+    z = encoder(torch.randn(2, 4))
+    loss = (z @ bank.clone().T).pow(2).mean()
+    bank[:2] = z
+    loss.backward()
+    optimizer.step()
+""",
+        by("Write `z.detach()` into bank", "bank[:2] = z", "bank[:2] = z.detach()"),
+        by("write under torch.no_grad()", "    bank[:2] = z", "    with torch.no_grad():\n        bank[:2] = z"),
+    ),
+    "what is written into a bank has no name": case(
+        "AG501",
+        """
+encoder = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
+bank = torch.randn(6, 4)
+for i in range(3):
+    optimizer.zero_grad()
+    x = torch.randn(2, 4)
+    (encoder(x) @ bank.clone().T).pow(2).mean().backward()
+    bank[:2].copy_(encoder(x) * 2)
+    optimizer.step()
+""",
+        by("without its graph: call detach() on it", "encoder(x) * 2", "(encoder(x) * 2).detach()"),
+        by(
+            "write under torch.no_grad()",
+            "    bank[:2].copy_(encoder(x) * 2)",
+            "    with torch.no_grad():\n        bank[:2].copy_(encoder(x) * 2)",
+        ),
+    ),
 }
