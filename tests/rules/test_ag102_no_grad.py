@@ -233,3 +233,18 @@ def test_initialisation_through_an_alias_is_no_cut():
         loss.backward()
 
     diagnosed(sick, "AG102", "with torch.no_grad():", "layer.weight", "no_grad", severity="error")
+
+
+def test_second_derivatives_of_torch_func_in_a_block():
+    """torch.func has no create_graph: its derivatives have a graph wherever grad mode is on."""
+    field, offset = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1)), nn.Parameter(torch.zeros(()))
+    optimizer = torch.optim.SGD([*field.parameters(), offset], lr=0.1)
+
+    def penalised():
+        x = torch.ones(2)
+        with torch.no_grad():
+            curvature = torch.func.hessian(lambda each: field(each).sum())(x).sum()
+        trained(optimizer, (curvature - offset).pow(2))
+
+    finding = diagnosed(penalised, "AG102", "with torch.no_grad():", "field", severity="warning")
+    assert "create_graph" not in finding.fix

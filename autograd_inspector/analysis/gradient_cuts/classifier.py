@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op, Region, Trait
 
 Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd", "collective"]
 Cut = tuple[Op, int]
@@ -103,7 +103,8 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
         return "left autograd"
     # load_state_dict() switches grad mode off by itself: there is no block to move out of.
     loaded = region.library != "" and copied_in(capture, op, through)
-    if is_a(op.name, OpKind.DETACHES) or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
+    detaches = is_a(op.name, OpKind.DETACHES) and not _off(op, region)
+    if detaches or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
         return "detached"
     if op.has(Trait.COLLECTIVE):
         return "collective"
@@ -113,6 +114,11 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     if region.kind == "enabled" or sampled or op.has(Trait.FUNCTION):
         return "non-differentiable"
     return region.kind if differentiable(capture.tensors[through].dtype) else "non-differentiable"
+
+
+def _off(op: Op, region: Region) -> bool:
+    """Whether a gradient has no graph because grad mode was off: torch.func asks for one wherever it is on."""
+    return op.name == "grad" and region.kind != "enabled"
 
 
 def _exported(capture: Capture, op: Op) -> bool:
