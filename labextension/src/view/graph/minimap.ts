@@ -12,6 +12,8 @@ const ROOMY = 480;
 const SPOT = 4;
 /** Its distance from the edge, on both sides. */
 const REACH = 16;
+/** More items than that are not looked at whenever the picture moves. */
+const MANY = 2_000;
 const CORNERS = ["bottom right", "bottom left", "top right", "top left"] as const;
 
 export class Minimap {
@@ -81,19 +83,25 @@ export class Minimap {
     this.update(scene);
   }
 
-  /** Into the first corner in which it covers nothing that is chosen. */
-  #stepAside(): void {
+  /** Into a corner in which it covers nothing; where there is none, nothing that is chosen, and is seen through. */
+  #stepAside({ items }: Scene): void {
     const { camera, root } = this;
     const [w, h] = [Number.parseFloat(root.style.width), Number.parseFloat(root.style.height)];
     const kept = this.chosen();
-    const free = CORNERS.find((corner) => {
+    const nodes = items.length > MANY ? [] : items.filter(({ open }) => !open);
+    const covers = (corner: string, some: readonly Item[]) => {
       const left = corner.endsWith("left") ? 0 : camera.width - w - REACH;
       const top = corner.startsWith("top") ? 0 : camera.height - h - REACH;
       const [x, y] = [(left - camera.x) / camera.k, (top - camera.y) / camera.k];
       const [right, bottom] = [x + (w + REACH) / camera.k, y + (h + REACH) / camera.k];
-      return !kept.some((item) => overlap(bounds(item), { left: x, top: y, right, bottom }));
-    });
-    root.dataset.corner = free ?? CORNERS[0];
+      return some.some((item) => overlap(bounds(item), { left: x, top: y, right, bottom }));
+    };
+    // Where it is already it stays, if that is as good: it does not jump while the picture is moved.
+    const corners = [root.dataset.corner ?? CORNERS[0], ...CORNERS];
+    const possible = corners.filter((corner) => !covers(corner, kept));
+    const free = possible.find((corner) => !covers(corner, nodes));
+    root.dataset.corner = free ?? possible[0] ?? CORNERS[0];
+    root.classList.toggle("agi-through", !free);
   }
 
   /** The camera moved. */
@@ -102,7 +110,7 @@ export class Minimap {
     const all =
       seen.left <= 0 && seen.top <= 0 && seen.right >= scene.width && seen.bottom >= scene.height;
     this.root.hidden = all;
-    if (!all) this.#stepAside();
+    if (!all) this.#stepAside(scene);
     const pen = all ? null : penOf(this.root);
     if (!pen) return;
     const ratio = (globalThis.devicePixelRatio || 1) * this.#scale;
