@@ -70,25 +70,55 @@ def test_the_line_fits_a_narrow_terminal(monkeypatch):
     assert {len(text) for text in screen.getvalue().split("\r\x1b[K") if text} == {19}
 
 
-def test_a_notebook_has_one_output_that_is_empty_in_the_end(monkeypatch):
-    """The line is one display, updated; when the analysis is done it has no form that a viewer could show."""
+@pytest.fixture
+def sent(monkeypatch):
+    """What a kernel's shell displays: data, whether that updates an output, and which."""
     pytest.importorskip("IPython")
     from IPython.core import displaypub
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell()
-    sent = []
+    shell.kernel = object()
+    found = []
 
     def publish(_self, data, metadata=None, *, transient=None, update=False, **_):
-        sent.append((data, update, transient["display_id"]))
+        found.append((data, update, transient["display_id"]))
 
     monkeypatch.setattr(displaypub.DisplayPublisher, "publish", publish)
     monkeypatch.setattr(InteractiveShell, "initialized", classmethod(lambda cls: True))
     monkeypatch.setattr(InteractiveShell, "instance", classmethod(lambda cls, *args, **kwargs: shell))
-    line = progress._Notebook()
-    line.show("1 of 3")
-    line.show("2 of 3")
-    line.close()
-    lines = [{"text/plain": "1 of 3"}, {"text/plain": "2 of 3"}, {}]
-    assert [(data, update) for data, update, _ in sent] == [(lines[0], False), (lines[1], True), (lines[2], True)]
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    return found
+
+
+def test_a_notebook_has_one_output_that_the_report_takes(sent):
+    """The line is one display, updated; when the analysis is done the report is put there."""
+    with progress.Progress(replaced=True) as told:
+        told(1, 3)
+        told(2, 3)
+    told.place.update({"text/plain": "report"}, raw=True)
+    texts = [("autograd_inspector: analysing the capture: 1 of 3 rules", False)]
+    texts += [("autograd_inspector: analysing the capture: 2 of 3 rules", True), ("report", True)]
+    assert [(data["text/plain"], update) for data, update, _ in sent] == texts
     assert len({number for *_, number in sent}) == 1
+
+
+def test_a_notebook_that_shows_no_report_has_no_line(sent):
+    """No output can be taken back, and one without data stays in the file."""
+    with progress.Progress() as told:
+        told(1, 3)
+    assert told.place is None
+    assert sent == []
+
+
+def test_an_analysis_that_fails_leaves_no_line_of_progress(sent):
+    """No report will stand there: the output says so."""
+
+    def analysis():
+        with progress.Progress(replaced=True) as told:
+            told(1, 3)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        analysis()
+    assert sent[-1][0] == {"text/plain": "autograd_inspector: the capture was not analysed"}

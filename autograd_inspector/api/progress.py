@@ -1,4 +1,8 @@
-"""The line that says that a large capture is being analysed: after half a second, and gone when that is done."""
+"""The line that says that a large capture is being analysed: after half a second, and gone when that is done.
+
+A terminal's line is erased. A notebook takes no output back, and keeps one without data: there the line appears only
+where the report takes its place.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +25,20 @@ class Line(Protocol):
     def show(self, text: str) -> None:
         """Put this text in its place."""
 
-    def close(self) -> Any:
-        """Take it away; returns the output that it leaves, which something else can be shown in, None for none."""
+    def close(self, *, failed: bool) -> Any:
+        """Take it away; returns the output where the report is to stand, None for none."""
 
 
 class Progress:
-    """Told how far the analysis is; shows it where a line can be taken away again: on a terminal, in a notebook."""
+    """Told how far the analysis is; shows it where the line does not stay: on a terminal, in a notebook."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, replaced: bool = False) -> None:
+        """``replaced``: the report is displayed in the line's ``place``, before anything else is."""
         self._since = time.monotonic()
+        self._replaced = replaced
         self._line: Line | None = None
         self.place: Any = None
-        """In a notebook where a line was shown: an output, empty now, for what was waited for."""
+        """In a notebook where a line was shown: its output, for the report."""
 
     def __enter__(self) -> Self:
         return self
@@ -41,13 +47,13 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._line is not None:
-            self.place = self._line.close()
+            self.place = self._line.close(failed=error is not None)
 
     def __call__(self, done: int, total: int) -> None:
         """So many of so many rules have looked at the capture."""
         if time.monotonic() - self._since < _PATIENCE:
             return
-        self._line = self._line or _line()
+        self._line = self._line or _line(replaced=self._replaced)
         if self._line is not None:
             self._line.show(f"autograd_inspector: analysing the capture: {done} of {total} rules")
 
@@ -60,13 +66,13 @@ class _Terminal:
         sys.stderr.write(_ERASE + text[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
 
-    def close(self) -> None:
+    def close(self, *, failed: bool) -> None:  # noqa: ARG002 - an error is told below it
         sys.stderr.write(_ERASE)
         sys.stderr.flush()
 
 
 class _Notebook:
-    """An output of the cell; closed, it has nothing that a viewer would give room to."""
+    """An output of the cell, which says how far the analysis is until the report stands there."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -79,17 +85,18 @@ class _Notebook:
         else:
             self._handle.update({"text/plain": text}, raw=True)
 
-    def close(self) -> Any:
-        self._handle.update({}, raw=True)
+    def close(self, *, failed: bool) -> Any:
+        if failed:
+            self._handle.update({"text/plain": "autograd_inspector: the capture was not analysed"}, raw=True)
         return self._handle
 
 
-def _line() -> Line | None:
-    """None where a line would stay: in a file, in the log of a job."""
+def _line(*, replaced: bool) -> Line | None:
+    """None where a line would stay: in a file, in the log of a job, in a notebook that shows no report."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None and getattr(shell, "kernel", None) is not None:
-        return _Notebook()
+        return _Notebook() if replaced else None
     # "!python train.py" in a cell has a terminal too, each of whose lines the notebook keeps.
     if "JPY_PARENT_PID" in os.environ:
         return None

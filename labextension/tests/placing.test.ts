@@ -33,6 +33,14 @@ test("at first it looks at what went wrong, or at what is chosen already", () =>
   expect(inside(problem[0]!, camera.seen)).toBe(false);
 });
 
+test("a picture that is too wide to be read whole begins at its left, as a high one at its top", () => {
+  placing.resize(200, 400);
+  expect(camera.seen).toMatchObject({ left: 0, top: 0 });
+  placing.resize(400, 400);
+  expect(camera.seen.left).toBeCloseTo(300 - camera.seen.right);
+  expect(camera.seen.top).toBeCloseTo(0);
+});
+
 test("what was chosen before the picture had any room is in sight when it has", () => {
   [chosen, problem] = [[item(20)], [item(1900)]];
   placing.resize(300, 400);

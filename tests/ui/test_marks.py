@@ -137,6 +137,9 @@ def reload(page):
 
 
 def lines_of(squiggles):
-    """The texts of the lines that hold them: a squiggle is drawn in pieces where the colours of the code change."""
-    texts = squiggles.evaluate_all("found => found.map(one => one.closest('.cm-line').textContent)")
+    """The code of the lines that hold them: a squiggle is drawn in pieces where the colours of the code change."""
+    texts = squiggles.evaluate_all(
+        "found => found.map(one => { const line = one.closest('.cm-line').cloneNode(true);"
+        " line.querySelector('.agi-lens')?.remove(); return line.textContent; })"
+    )
     return [text.strip() for text in dict.fromkeys(texts)]

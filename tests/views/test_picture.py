@@ -231,6 +231,23 @@ def test_an_error_that_the_program_caught_raises_no_alarm():
     assert [box.title for box in picture(inspection.report, limit=60).boxes if box.alarms] == ["matmul"]
 
 
+def test_names_of_frames_lie_above_the_lines(deep):
+    """Each once, after the last line, with a rim that keeps lines off its letters, dark pages included."""
+    svg = deep.to_svg()
+    lines, above = svg.rsplit('class="edge"', 1)
+    assert "paint-order" not in lines
+    (rim,) = re.findall(r'<g stroke="([^"]*)" stroke-width="3" [^>]* paint-order="stroke">', above)
+    assert rim == palette.CLUSTER
+    assert f'[stroke="{rim}"]' in svg
+    frames = re.findall(r'<g id="clust.*?</g>\s*</g>', lines, re.DOTALL)
+    assert frames
+    for frame in frames:
+        assert "<text" not in frame
+        (title,) = re.findall('xlink:title="([^"]*)"', frame)
+        assert f">{title}</text>" in above
+    ET.fromstring(svg)
+
+
 def test_frames_of_one_module_tell_their_calls_apart():
     """Each says which call it is, as boxes do; what no frame is around has its full name."""
 

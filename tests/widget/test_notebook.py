@@ -51,15 +51,20 @@ def test_the_magic_and_a_last_expression_show_the_widget():
 
 @pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.slow
-def test_a_report_stands_where_the_line_of_progress_stood():
-    """No output is left of it; where a line was said in between, the report's two outputs still follow each other."""
+def test_a_report_stands_where_the_line_of_progress_stood(tmp_path):
+    """No output is left of it, whatever else is said; where no report is shown there is no line."""
     slow = "from autograd_inspector.api import progress\nprogress._PATIENCE = 0.0"
     _, notebook = outputs(
-        f"{SETUP}\n{STUB}\n{slow}",
+        f"{SETUP}\nimport autograd_inspector\n{STUB}\n{slow}",
         "%%autograd_inspect\n(w * 2).sum().backward()",
-        "%%autograd_inspect --model missing\n(w * 2).sum().backward()",
+        f"%%autograd_inspect --model missing --json {tmp_path}/report.json\n(w * 2).sum().backward()",
+        "%%autograd_inspect --quiet\n(w * 2).sum().backward()",
+        "with autograd_inspector.inspect() as inspection:\n    (w * 2).sum().backward()",
     )
-    alone, warned = ([set(output.get("data", {"said"})) for output in cell.outputs] for cell in notebook.cells[1:])
+    alone, warned, quiet, block = (
+        [set(output.get("data", {"said"})) for output in cell.outputs] for cell in notebook.cells[1:]
+    )
     report = [{"text/plain", "text/html"}, {"text/plain", CAPTURE, VIEW}]
     assert alone == report
-    assert warned == [set(), {"said"}, *report]
+    assert warned == [{"said"}, *report, {"said"}]
+    assert quiet == block == []

@@ -26,12 +26,12 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
     html, json = (
         path and own_file(shell.var_expand(path), cell=cell, rank=rank) for path in (options.html, options.json)
     )
-    for file in written(report, html=html, json=json):
+    files = list(written(report, html=html, json=json))
+    if not options.quiet:
+        show(report)  # First: it takes the place of the line of progress, and its two outputs stand together.
+    for file in files:
         if file.problem or not options.quiet:
             say(file.line)
-            shown_in(report, None)  # The two outputs of a report stand together.
-    if not options.quiet:
-        show(report)
 
 
 def show(report: Report) -> None:

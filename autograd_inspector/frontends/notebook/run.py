@@ -47,17 +47,16 @@ class Run:
 
     def report(self, error: BaseException | None) -> Report:
         """Close the capture and conclude."""
-        with Progress() as progress:
+        with Progress(replaced=not self.options.quiet) as progress:
             try:
                 self._introduce()
             finally:
                 self._shown_errors.end()
                 capture = self._session.finish(error)
+            for name in sorted(self._unmet):
+                say(f"no model or optimizer is named {name!r}")
             report = report_of(capture, ignore=self.options.ignore, progress=progress)
-        if not self._unmet:
-            shown_in(report, progress.place)
-        for name in sorted(self._unmet):
-            say(f"no model or optimizer is named {name!r}")
+        shown_in(report, progress.place)
         return report
 
     def abandon(self) -> None:

@@ -9,10 +9,13 @@ from typing import cast
 
 from graphviz import Digraph, ExecutableNotFound
 
-from autograd_inspector.views.picture.palette import dark_rules
+from autograd_inspector.views.picture.palette import CLUSTER, dark_rules
 from autograd_inspector.views.whole import write_whole
 
 _OPENING = re.compile(r"<svg[^>]*>")
+_FRAME = re.compile(r'<g id="[^"]*" class="cluster.*?</g>\s*</g>', re.DOTALL)
+_TEXT = re.compile(r"<text .*?</text>\n?", re.DOTALL)
+_CLOSING = re.compile(r"</g>\s*</svg>\s*\Z")
 
 
 class GraphvizMissingError(RuntimeError):
@@ -25,7 +28,7 @@ class DrawingError(RuntimeError):
 
 def svg_of(graph: Digraph) -> str:
     """One ``<svg>`` element: no prolog, the same text every time, with colours for dark pages."""
-    text = _drawn(graph, "svg").decode()
+    text = _named_above(_drawn(graph, "svg").decode())
     opening = _OPENING.search(text)
     if opening is None:
         raise DrawingError("autograd_inspector: Graphviz returned no picture")
@@ -33,6 +36,22 @@ def svg_of(graph: Digraph) -> str:
     style = f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
     tag = opening.group(0).replace("<svg", '<svg role="img" aria-label="autograd graph"', 1)
     return f"{tag}{style}{text[opening.end() :]}".strip() + "\n"
+
+
+def _named_above(svg: str) -> str:
+    """Names of frames lie above the lines, with a rim in the frame's colour: `dot` draws lines across them."""
+    names: list[str] = []
+
+    def without_names(frame: re.Match[str]) -> str:
+        names.extend(_TEXT.findall(frame[0]))
+        return _TEXT.sub("", frame[0])
+
+    rest = _FRAME.sub(without_names, svg)
+    if not names:
+        return svg
+    rim = f'<g stroke="{CLUSTER}" stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
+    above = "".join([rim, "\n", *names, "</g>\n"])
+    return _CLOSING.sub(lambda end: above + end[0], rest)
 
 
 def render(graph: Digraph, path: Path) -> Path:

@@ -115,7 +115,14 @@ test("settings become attributes and a request; what is no setting counts as the
     "data-autograd-inspector-colours": "safe",
   });
   expect(configuring(chosen)).toEqual({ action: "configure", keep: 7, values: true });
-  const wrong = { depth: -1, colours: "red;}", keep: 0, values: "yes", openOnError: 1 };
+  const wrong = {
+    depth: -1,
+    colours: "red;}",
+    keep: 0,
+    values: "yes",
+    openOnError: 1,
+    reasons: "",
+  };
   expect(preferences(wrong)).toEqual(DEFAULTS);
   expect(Object.values(attributesOf(DEFAULTS))).toEqual([null, null]);
 });

@@ -41,6 +41,12 @@ test("the lines that findings name are marked, in order, with the gravest of wha
   expect(lines[0]!.marks).toHaveLength(2);
 });
 
+test("a culprit is as grave as what it did, whatever else it belongs to", () => {
+  const warning = { ...mark, severity: "warning", rule: "AG302" };
+  const [line] = marksOf([{ ...entry, marks: [{ ...mark, culprit: false }, warning] }], cell);
+  expect([line!.severity, line!.culprit]).toEqual(["warning", true]);
+});
+
 test("only the newest capture of a cell marks lines, even where it found nothing", () => {
   const healthy = { ...entry, id: "2", errors: 0, marks: [] };
   expect(marksOf([healthy, entry], cell)).toEqual([]);

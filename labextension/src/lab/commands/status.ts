@@ -1,4 +1,4 @@
-/** In the status bar: how many findings the current notebook has. */
+/** In the status bar: how many findings the current notebook has, and which line to look at, wherever it is scrolled. */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { INotebookTracker } from "@jupyterlab/notebook";
@@ -8,12 +8,15 @@ import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
 import { SEVERITIES } from "../../model/severity";
 import { el, fill } from "../../view/dom";
+import { refuse } from "../announce";
 import { type IClient, IInspector, SHOW_PANEL } from "../api";
 import { shape } from "../editor/marks_dom";
-import { type Counts, countsOf } from "../editor/marks_of";
+import { answerOf, type Counts, countsOf, phraseOf } from "../editor/marks_of";
 import { speak, trans } from "../i18n";
 import { currentClient } from "../kernel/kernels";
+import type { Mark } from "../kernel/messages";
 import { inStatus } from "../panel/live_words";
+import { leadTo } from "./lead";
 
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
 export function countsInWords({ errors, warnings, infos }: Counts): string {
@@ -28,7 +31,9 @@ export function countsInWords({ errors, warnings, infos }: Counts): string {
 
 class Findings extends Widget {
   private readonly button: HTMLButtonElement;
+  private readonly answer: HTMLButtonElement;
   private counts: Counts | null = null;
+  private mark: Mark | null = null;
   private client: IClient | null = null;
   private recording = false;
   readonly activeChanged = new Signal<this, void>(this);
@@ -37,12 +42,16 @@ class Findings extends Widget {
     private readonly inspector: IInspector,
     private readonly tracker: INotebookTracker,
     show: () => void,
+    lead: (mark: Mark) => void,
   ) {
     super();
     this.button = el("button", { type: "button", class: "agi-host agi-findings-count" });
     this.button.addEventListener("click", show);
+    this.answer = el("button", { type: "button", class: "agi-host agi-status-answer" });
+    this.answer.addEventListener("click", () => this.mark && lead(this.mark));
     this.addClass("jp-mod-highlighted");
-    this.node.append(this.button);
+    this.addClass("agi-in-status-bar");
+    this.node.append(this.button, this.answer);
     inspector.changed.connect(this.follow, this);
     tracker.currentChanged.connect(this.follow, this);
     this.follow();
@@ -61,9 +70,10 @@ class Findings extends Widget {
       this.client = client;
     }
     const counts = client?.entries.length ? countsOf(client.entries) : null;
-    const same = JSON.stringify(counts) === JSON.stringify(this.counts);
-    if (same) return;
+    const mark = answerOf(client?.entries ?? []);
+    if (mark === this.mark && JSON.stringify(counts) === JSON.stringify(this.counts)) return;
     this.counts = counts;
+    this.mark = mark;
     this.tell();
   }
 
@@ -73,6 +83,8 @@ class Findings extends Widget {
     this.recording = !!live;
     if (live) this.say(...inStatus(live));
     else if (this.counts) this.draw(this.counts);
+    this.answer.hidden = this.recording || !this.mark;
+    if (this.mark) this.sayWhere(this.mark);
     this.activeChanged.emit();
   }
 
@@ -82,6 +94,16 @@ class Findings extends Widget {
     this.say(worst ? shape(worst) : null, text);
     this.button.title = trans().__("Autograd inspector: %1 in this notebook. Show the panel", text);
     this.button.setAttribute("aria-label", this.button.title);
+  }
+
+  private sayWhere(mark: Mark): void {
+    const { line, source, message } = mark;
+    const t = trans();
+    const place = source ? t.__("line %1: %2", line, source) : t.__("line %1", line);
+    const text = `${phraseOf(mark)} · ${place}`;
+    fill(this.answer, text);
+    this.answer.title = t.__("%1. Go to the line", message.replaceAll("`", ""));
+    this.answer.setAttribute("aria-label", `${text}. ${this.answer.title}`);
   }
 
   private say(sign: SVGSVGElement | null, text: string): void {
@@ -106,7 +128,12 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   ): void {
     speak(translator);
     if (!bar) return;
-    const item = new Findings(inspector, tracker, () => void app.commands.execute(SHOW_PANEL));
+    const show = () => void app.commands.execute(SHOW_PANEL);
+    const lead = async (mark: Mark) => {
+      const panel = tracker.currentWidget;
+      if (!panel || !(await leadTo(app, inspector, panel, mark))) show();
+    };
+    const item = new Findings(inspector, tracker, show, (mark) => void lead(mark).catch(refuse));
     bar.registerStatusItem("autograd-inspector:status", {
       item,
       align: "left",

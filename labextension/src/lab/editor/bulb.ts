@@ -1,19 +1,28 @@
 /** The light bulb beside a line whose finding has a fix: what it is asked for, somebody else answers. */
 
+import type { Wish } from "../../state/edits";
 import { el } from "../../view/dom";
 import { svg } from "../../view/svg";
 import { trans } from "../i18n";
 import type { Mark } from "../kernel/messages";
 import { fixesOf, type MarkedLine } from "./marks_of";
 
-/** Fixes that somebody wants to choose from, at a place of the page. */
+/** Fixes that somebody wants to choose from, at a place of the page; with a `wish`, that is done with the first. */
 export interface FixesAsked {
   marks: readonly Mark[];
   x: number;
   y: number;
+  wish?: Wish;
 }
 
 export const FIXES = "autograd-inspector:fixes";
+
+/** Ask for fixes, below an element of the editor that they belong to. */
+export function askFor(from: HTMLElement, asked: Omit<FixesAsked, "x" | "y">): void {
+  const { left, bottom } = from.getBoundingClientRect();
+  const detail: FixesAsked = { ...asked, x: left, y: bottom };
+  from.dispatchEvent(new CustomEvent(FIXES, { bubbles: true, detail }));
+}
 
 const GLASS = "M8 1.5a4.5 4.5 0 0 0-2.6 8.2c.5.4.6.8.6 1.3h4c0-.5.1-.9.6-1.3A4.5 4.5 0 0 0 8 1.5z";
 const SOCKET = "M6 12.3h4M6.6 14.2h2.8";
@@ -42,9 +51,7 @@ export function bulb(marked: MarkedLine): HTMLElement | null {
   );
   made.addEventListener("click", (event) => {
     event.stopPropagation();
-    const { left, bottom } = made.getBoundingClientRect();
-    const detail: FixesAsked = { marks, x: left, y: bottom };
-    made.dispatchEvent(new CustomEvent(FIXES, { bubbles: true, detail }));
+    askFor(made, { marks });
   });
   return made;
 }

@@ -7,6 +7,7 @@ import { ITranslator } from "@jupyterlab/translation";
 import { IInspector } from "../api";
 import { speak } from "../i18n";
 import { clientOf, codeCells, viewOf } from "../kernel/kernels";
+import { chosen } from "../settings/chosen";
 import { show } from "./marks_field";
 import { type MarkedLine, marksOf } from "./marks_of";
 
@@ -37,7 +38,11 @@ class Marker {
     });
     panel.sessionContext.kernelChanged.connect(this.refresh, this);
     inspector.changed.connect(this.refresh, this);
-    panel.disposed.connect(() => inspector.changed.disconnect(this.refresh, this));
+    chosen.changed.connect(this.refresh, this);
+    panel.disposed.connect(() => {
+      inspector.changed.disconnect(this.refresh, this);
+      chosen.changed.disconnect(this.refresh, this);
+    });
     this.refresh();
   }
 
@@ -53,7 +58,7 @@ class Marker {
   private mark(cell: CodeCell): void {
     this.meet(cell);
     const view = viewOf(cell);
-    if (view) show(view, markedIn(this.inspector, this.panel, cell));
+    if (view) show(view, markedIn(this.inspector, this.panel, cell), chosen.now.reasons);
   }
 
   /** A cell far away has no editor before it comes near. */

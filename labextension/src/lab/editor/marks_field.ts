@@ -1,4 +1,4 @@
-/** The marks of one editor: squiggles, signs in a gutter, and a tooltip that a pointer or a command opens. */
+/** The marks of one editor: squiggles, signs in a gutter, words, and a tooltip that a pointer or a command opens. */
 
 import {
   type EditorState,
@@ -20,34 +20,47 @@ import {
   tooltips,
 } from "@codemirror/view";
 import { bulb } from "./bulb";
+import { type LensEvents, lenses, type Room } from "./lens";
+import { measuredRoom, setRoom } from "./lens_room";
 import { sign, tip } from "./marks_dom";
 import type { MarkedLine } from "./marks_of";
+import { inside, squiggles, textOf } from "./squiggles";
 
-const setMarks = StateEffect.define<readonly MarkedLine[]>();
+/** `words`: culprits say what they did. */
+const setMarks = StateEffect.define<{ lines: readonly MarkedLine[]; words: boolean }>();
 /** The line whose tooltip stays open, null for none. */
 const setOpen = StateEffect.define<number | null>();
 
 interface Marks {
   lines: readonly MarkedLine[];
+  words: boolean;
+  /** null before it was measured: no words are drawn yet. */
+  room: Room | null;
+  said: DecorationSet;
   open: Tooltip | null;
 }
 
-const NONE: Marks = { lines: [], open: null };
+const NONE: Marks = { lines: [], words: false, room: null, said: Decoration.none, open: null };
 
 /** Every mark goes with the first edit: no line can be trusted to be the one that ran. */
 const field = StateField.define<Marks>({
   create: () => NONE,
   update(value, change) {
-    let next = change.docChanged ? NONE : value;
+    let next = change.docChanged ? { ...NONE, room: value.room } : value;
     if (change.selection && next.open !== null) next = { ...next, open: null };
     for (const effect of change.effects) {
-      if (effect.is(setMarks)) next = { lines: inside(effect.value, change.state), open: null };
+      if (effect.is(setMarks)) {
+        const { words } = effect.value;
+        next = { ...next, lines: inside(effect.value.lines, change.state), words, open: null };
+      }
+      if (effect.is(setRoom)) next = { ...next, room: effect.value };
       if (effect.is(setOpen)) {
         const marked = next.lines.find(({ line }) => line === effect.value);
         next = { ...next, open: marked ? tooltipOf(change.state, marked) : null };
       }
     }
-    return next;
+    const same = (["lines", "words", "room"] as const).every((key) => next[key] === value[key]);
+    return same ? next : { ...next, said: wordsOf(next, change.state) };
   },
   provide: (self) => [
     EditorView.decorations.from(
@@ -56,29 +69,29 @@ const field = StateField.define<Marks>({
         (view) =>
           squiggles(view.state, lines),
     ),
+    // Not a function: words below a line are as high as a line.
+    EditorView.decorations.from(self, ({ said }) => said),
     showTooltip.from(self, ({ open }) => open),
   ],
 });
 
-function inside(lines: readonly MarkedLine[], state: EditorState): readonly MarkedLine[] {
-  return lines.filter(({ line }) => line >= 1 && line <= state.doc.lines);
+function wordsOf({ lines, words, room }: Marks, state: EditorState): DecorationSet {
+  return words && room ? lenses(state, lines, room, pointing) : Decoration.none;
 }
 
-function textOf(state: EditorState, number: number): { from: number; to: number } {
-  const { from, to, text } = state.doc.line(number);
-  const start = from + text.length - text.trimStart().length;
-  return { from: Math.min(start, to), to: Math.max(start, from + text.trimEnd().length) };
-}
-
-function squiggles(state: EditorState, lines: readonly MarkedLine[]): DecorationSet {
-  return Decoration.set(
-    lines.flatMap(({ line, severity, culprit }) => {
-      const { from, to } = textOf(state, line);
-      const kind = culprit ? "agi-culprit" : "agi-beside";
-      const drawn = Decoration.mark({ class: `agi-host agi-squiggle ${kind} agi-${severity}` });
-      return from < to ? [drawn.range(from, to)] : [];
-    }),
-  );
+/** Pointing at a line's sign or words opens its tooltip for as long as that lasts, choosing them for longer. */
+function pointing(view: EditorView, line: number): LensEvents {
+  let chosen = false;
+  return {
+    point(on) {
+      if (!chosen || on) open(view, on ? line : null);
+      chosen = false;
+    },
+    choose() {
+      chosen = true;
+      goTo(view, line);
+    },
+  };
 }
 
 class Sign extends GutterMarker {
@@ -92,10 +105,10 @@ class Sign extends GutterMarker {
 
   override toDOM(view: EditorView): HTMLElement {
     const made = sign(this.marked);
-    const { line } = this.marked;
-    made.addEventListener("mouseenter", () => open(view, line));
-    made.addEventListener("mouseleave", () => open(view, null));
-    made.addEventListener("click", () => goTo(view, line));
+    const { point, choose } = pointing(view, this.marked.line);
+    made.addEventListener("mouseenter", () => point(true));
+    made.addEventListener("mouseleave", () => point(false));
+    made.addEventListener("click", choose);
     const lit = bulb(this.marked);
     if (!lit) return made;
     const both = document.createElement("div");
@@ -146,20 +159,21 @@ const escapes = keymap.of([
 /** A cell clips what it holds: tooltips belong to the page. */
 const marking: Extension = [
   field,
+  measuredRoom,
   signs,
   hover,
   escapes,
   tooltips({ position: "fixed", parent: document.body }),
 ];
 
-/** What an editor shows from now on; nothing is added to one that never had a mark. */
-export function show(view: EditorView, lines: readonly MarkedLine[]): void {
+/** What an editor shows from now on, with `words` or without; nothing is added to one that never had a mark. */
+export function show(view: EditorView, lines: readonly MarkedLine[], words = true): void {
   const marked = view.state.field(field, false);
   if (!marked && lines.length === 0) return;
-  if (marked && same(marked.lines, inside(lines, view.state))) return;
+  if (marked?.words === words && same(marked.lines, inside(lines, view.state))) return;
   const effects: StateEffect<unknown>[] = marked ? [] : [StateEffect.appendConfig.of(marking)];
   view.dispatch({ effects });
-  view.dispatch({ effects: setMarks.of(lines) });
+  view.dispatch({ effects: setMarks.of({ lines, words }) });
 }
 
 function same(a: readonly MarkedLine[], b: readonly MarkedLine[]): boolean {
@@ -171,9 +185,13 @@ export function shown(view: EditorView): readonly MarkedLine[] {
   return view.state.field(field, false)?.lines ?? [];
 }
 
-/** Put the cursor on a marked line and open what is said of it. */
+/** What stays free above and below a line that was gone to, in pixels: its tooltip stands there. */
+const AROUND = 160;
+
+/** Put the cursor on a marked line, wherever in a long cell, and open what is said of it. */
 export function goTo(view: EditorView, line: number): void {
   const { from } = textOf(view.state, line);
-  view.dispatch({ selection: { anchor: from }, effects: setOpen.of(line) });
+  const seen = EditorView.scrollIntoView(from, { y: "nearest", yMargin: AROUND });
+  view.dispatch({ selection: { anchor: from }, effects: [setOpen.of(line), seen] });
   view.focus();
 }

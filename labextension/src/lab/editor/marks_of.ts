@@ -19,6 +19,7 @@ export interface CellFacts {
 export interface MarkedLine {
   /** From 1. */
   line: number;
+  /** The worst of what it is the culprit of, if it is one; else of what it belongs to. */
   severity: Severity;
   /** The line to look at first; the others belong to its story. */
   culprit: boolean;
@@ -49,12 +50,37 @@ export function marksOf(entries: readonly Entry[], cell: CellFacts): MarkedLine[
   }
   return [...lines]
     .sort(([a], [b]) => a - b)
-    .map(([line, marks]) => ({
-      line,
-      severity: marks.map((mark) => severityOf(mark.severity)).reduce(worse),
-      culprit: marks.some((mark) => mark.culprit),
-      marks,
-    }));
+    .map(([line, marks]) => {
+      const begun = marks.filter(({ culprit }) => culprit);
+      const told = begun.length ? begun : marks;
+      return {
+        line,
+        severity: told.map((mark) => severityOf(mark.severity)).reduce(worse),
+        culprit: begun.length > 0,
+        marks,
+      };
+    });
+}
+
+/** The gravest line that something was found to begin with, of the captures the newest that found something grave. */
+export function answerOf(entries: readonly Entry[]): Mark | null {
+  for (const { marks = [] } of newest(entries)) {
+    const worst = gravest(marks);
+    if (worst) return worst;
+  }
+  return null;
+}
+
+/** Of several the first; null where only remarks are made. */
+export function gravest(marks: readonly Mark[]): Mark | null {
+  const culprits = marks.filter(({ culprit }) => culprit);
+  const of = (level: Severity) => culprits.find(({ severity }) => severityOf(severity) === level);
+  return of("error") ?? of("warning") ?? null;
+}
+
+/** "AG201 saved tensor modified" */
+export function phraseOf({ rule, name }: Mark): string {
+  return `${rule} ${name.replaceAll("-", " ")}`;
 }
 
 /** Those whose fix can be made in cells. */

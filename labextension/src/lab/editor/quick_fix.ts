@@ -33,10 +33,13 @@ export const quickFixPlugin: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
   ): void {
     speak(translator);
-    const open = (panel: NotebookPanel, { marks, x, y }: Omit<FixesAsked, "line">) => {
+    const open = (panel: NotebookPanel, { marks, x, y, wish }: FixesAsked) => {
       const entries = clientOf(inspector, panel)?.entries ?? [];
       const inspected = (mark: Mark) => entries.find(({ marks }) => marks?.includes(mark))?.cell;
-      menuOf(panel.node, marks, (mark) => inspected(mark) ?? "").open(x, y);
+      const make = (mark: Mark, wish: Wish) =>
+        fulfil(panel.node, mark, inspected(mark) ?? "", wish);
+      if (wish) make(marks[0]!, wish);
+      else menuOf(marks, make).open(x, y);
     };
     document.addEventListener(FIXES, (event) => {
       const panel = tracker.find(({ node }) => node.contains(event.target as Node));
@@ -58,10 +61,7 @@ export const quickFixPlugin: JupyterFrontEndPlugin<void> = {
 };
 
 /** What is offered for the line of the cursor, and where that is; else why there is nothing. */
-function atCursor(
-  inspector: IInspector,
-  tracker: INotebookTracker,
-): Omit<FixesAsked, "line"> | string {
+function atCursor(inspector: IInspector, tracker: INotebookTracker): FixesAsked | string {
   const { currentWidget: panel, activeCell } = tracker;
   const cell = activeCell?.model.type === "code" ? (activeCell as CodeCell) : null;
   const view = cell && viewOf(cell);
@@ -80,18 +80,21 @@ function atCursor(
   return { marks: fixesOf(chosen), x: at?.left ?? left, y: at?.bottom ?? top };
 }
 
-function menuOf(
-  from: HTMLElement,
-  marks: readonly Mark[],
-  inspected: (mark: Mark) => string,
-): Menu {
+/** `inspected`: the cell that shows whether the finding is gone. */
+function fulfil(from: HTMLElement, mark: Mark, inspected: string, wish: Wish): void {
+  const edits = editsFrom(from, () => ({ [mark.cell]: mark.cell_id }));
+  const { rule, name, patch = "", unsafe = false } = mark;
+  const refusal = edits.make({ rule, name, patch, unsafe, cell: inspected }, wish);
+  if (refusal) refuse(refusal);
+  else if (wish === "apply") announce(trans().__("Edit applied"));
+}
+
+function menuOf(marks: readonly Mark[], make: (mark: Mark, wish: Wish) => void): Menu {
   const commands = new CommandRegistry();
   const menu = new Menu({ commands });
   menu.addClass("agi-fixes-menu");
   marks.forEach((mark, n) => {
-    const edits = editsFrom(from, () => ({ [mark.cell]: mark.cell_id }));
-    const { rule, name, patch = "", unsafe = false } = mark;
-    const fix = { rule, name, patch, unsafe, cell: inspected(mark) };
+    const { rule } = mark;
     const labels: Record<Wish, string> = {
       preview: trans().__("Preview fix of %1 …", rule),
       apply: trans().__("Apply fix of %1", rule),
@@ -103,11 +106,7 @@ function menuOf(
       commands.addCommand(command, {
         label: labels[wish],
         describedBy: { args: { type: "object", properties: {} } },
-        execute: () => {
-          const refusal = edits.make(fix, wish);
-          if (refusal) refuse(refusal);
-          else if (wish === "apply") announce(trans().__("Edit applied"));
-        },
+        execute: () => make(mark, wish),
       });
       menu.addItem({ command });
     }

@@ -9,6 +9,7 @@ export interface Preferences {
   openOnError: boolean;
   depth: number;
   colours: (typeof SCHEMES)[number];
+  reasons: boolean;
   keep: number;
   values: boolean;
 }
@@ -17,16 +18,18 @@ export const DEFAULTS: Preferences = {
   openOnError: false,
   depth: 0,
   colours: "default",
+  reasons: true,
   keep: 50,
   values: false,
 };
 
 export function preferences(settings: Readonly<Record<string, unknown>>): Preferences {
-  const { openOnError, depth, colours, keep, values } = settings;
+  const { openOnError, depth, colours, reasons, keep, values } = settings;
   return {
     openOnError: typeof openOnError === "boolean" ? openOnError : DEFAULTS.openOnError,
     depth: within(depth, 0, 20) ?? DEFAULTS.depth,
     colours: SCHEMES.find((scheme) => scheme === colours) ?? DEFAULTS.colours,
+    reasons: typeof reasons === "boolean" ? reasons : DEFAULTS.reasons,
     keep: within(keep, 1, 1000) ?? DEFAULTS.keep,
     values: values === true,
   };

@@ -8,6 +8,7 @@ import { IInspector } from "../api";
 import { clientOf } from "../kernel/kernels";
 import { Alarm } from "../panel/alarm";
 import { attributesOf, configuring, DEFAULTS, type Preferences, preferences } from "./appearance";
+import { chosen } from "./chosen";
 
 /** Also the name of the schema's file. */
 export const SETTINGS = "autograd-inspector:plugin";
@@ -75,10 +76,10 @@ export const settingsPlugin: JupyterFrontEndPlugin<void> = {
     const kernels = new Configurator(inspector, tracker);
     const alarm = new Alarm(inspector);
     const read = (composite: Readonly<Record<string, unknown>>) => {
-      const chosen = preferences(composite);
-      alarm.on = chosen.openOnError;
-      apply(chosen);
-      kernels.choose(chosen);
+      chosen.now = preferences(composite);
+      alarm.on = chosen.now.openOnError;
+      apply(chosen.now);
+      kernels.choose(chosen.now);
     };
     if (!registry) {
       read({ ...DEFAULTS });

@@ -48,12 +48,8 @@ export class Camera {
   show(rect: Rect, smallest = SMALLEST): void {
     const [w, h] = [rect.right - rect.left, rect.bottom - rect.top];
     this.k = Math.max(Math.min(this.width / w, this.height / h, 1), smallest);
-    this.x = (this.width - (rect.left + rect.right) * this.k) / 2;
-    // What does not fit begins at its beginning.
-    this.y =
-      h * this.k > this.height
-        ? -rect.top * this.k
-        : (this.height - (rect.top + rect.bottom) * this.k) / 2;
+    this.x = begin(rect.left, rect.right, this.k, this.width);
+    this.y = begin(rect.top, rect.bottom, this.k, this.height);
     this.changed();
   }
 
@@ -63,6 +59,11 @@ export class Camera {
     this.y = filled(this.height / 2 - y * k, this.height, this.scene.height * k);
     this.changed();
   }
+}
+
+/** In the middle of its room; what does not fit begins at its beginning. */
+function begin(low: number, high: number, k: number, room: number): number {
+  return (high - low) * k > room ? -low * k : (room - (low + high) * k) / 2;
 }
 
 /** Where a picture begins that is larger than its room: neither its beginning nor its end stands within. */

@@ -12,12 +12,17 @@ const ROOMY = 480;
 const SPOT = 4;
 /** Its distance from the edge, on both sides. */
 const REACH = 16;
+/** More items than that are not looked at whenever the picture moves. */
+const MANY = 2_000;
 const CORNERS = ["bottom right", "bottom left", "top right", "top left"] as const;
 
 export class Minimap {
   readonly root = document.createElement("canvas");
   readonly #base = document.createElement("canvas");
   #scale = 1;
+  /** In pixels. */
+  #width = 0;
+  #height = 0;
 
   constructor(
     private readonly camera: Camera,
@@ -46,16 +51,14 @@ export class Minimap {
     // A low pane has no room to give away.
     const room = Math.min(1, (this.root.parentElement?.clientHeight || ROOMY) / ROOMY);
     this.#scale = room * Math.min(WIDTH / scene.width, HEIGHT / scene.height);
-    const [w, h] = [
-      Math.max(scene.width * this.#scale, 14),
-      Math.max(scene.height * this.#scale, 14),
-    ];
+    this.#width = Math.max(scene.width * this.#scale, 14);
+    this.#height = Math.max(scene.height * this.#scale, 14);
     for (const canvas of [this.root, this.#base]) {
-      canvas.width = Math.ceil(w * ratio);
-      canvas.height = Math.ceil(h * ratio);
+      canvas.width = Math.ceil(this.#width * ratio);
+      canvas.height = Math.ceil(this.#height * ratio);
     }
-    this.root.style.width = `${w}px`;
-    this.root.style.height = `${h}px`;
+    this.root.style.width = `${this.#width}px`;
+    this.root.style.height = `${this.#height}px`;
     const pen = penOf(this.#base);
     if (!pen) return;
     pen.scale(ratio * this.#scale, ratio * this.#scale);
@@ -81,19 +84,26 @@ export class Minimap {
     this.update(scene);
   }
 
-  /** Into the first corner in which it covers nothing that is chosen. */
-  #stepAside(): void {
+  /** Into a corner in which it covers nothing; where there is none, nothing that is chosen, and is seen through. */
+  #stepAside({ items }: Scene): void {
     const { camera, root } = this;
-    const [w, h] = [Number.parseFloat(root.style.width), Number.parseFloat(root.style.height)];
+    const [w, h] = [this.#width + REACH, this.#height + REACH];
     const kept = this.chosen();
-    const free = CORNERS.find((corner) => {
-      const left = corner.endsWith("left") ? 0 : camera.width - w - REACH;
-      const top = corner.startsWith("top") ? 0 : camera.height - h - REACH;
-      const [x, y] = [(left - camera.x) / camera.k, (top - camera.y) / camera.k];
-      const [right, bottom] = [x + (w + REACH) / camera.k, y + (h + REACH) / camera.k];
-      return !kept.some((item) => overlap(bounds(item), { left: x, top: y, right, bottom }));
-    });
-    root.dataset.corner = free ?? CORNERS[0];
+    const nodes = items.length > MANY ? [] : items.filter(({ open }) => !open);
+    const covers = (corner: string, some: readonly Item[]) => {
+      const area = camera.seen;
+      if (corner.endsWith("left")) area.right = area.left + w / camera.k;
+      else area.left = area.right - w / camera.k;
+      if (corner.startsWith("top")) area.bottom = area.top + h / camera.k;
+      else area.top = area.bottom - h / camera.k;
+      return some.some((item) => overlap(bounds(item), area));
+    };
+    // Where it is already it stays, if that is as good: it does not jump while the picture is moved.
+    const corners = [root.dataset.corner ?? CORNERS[0], ...CORNERS];
+    const possible = corners.filter((corner) => !covers(corner, kept));
+    const free = possible.find((corner) => !covers(corner, nodes));
+    root.dataset.corner = free ?? possible[0] ?? CORNERS[0];
+    root.classList.toggle("agi-through", !free);
   }
 
   /** The camera moved. */
@@ -102,7 +112,7 @@ export class Minimap {
     const all =
       seen.left <= 0 && seen.top <= 0 && seen.right >= scene.width && seen.bottom >= scene.height;
     this.root.hidden = all;
-    if (!all) this.#stepAside();
+    if (!all) this.#stepAside(scene);
     const pen = all ? null : penOf(this.root);
     if (!pen) return;
     const ratio = (globalThis.devicePixelRatio || 1) * this.#scale;
