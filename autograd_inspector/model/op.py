@@ -37,6 +37,8 @@ class Trait(IntFlag):
     """It drew, and nobody had told it whether anything is being trained: a dropout."""
     CONSTANT = 4096
     """It normalises over one element: its result is the same whatever goes in."""
+    PICKS = 8192
+    """It takes the elements nearest to where its last input points: the derivative by that input is zero."""
 
 
 class Write(Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rename, StraightThrough
+from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rename, SetArgument, StraightThrough
 
 _GUARDS: Final[tuple[tuple[OpKind, Literal["first", "last"], str], ...]] = (
     (OpKind.TAKES_ROOT | OpKind.TAKES_LOG | OpKind.POWERS, "first", "{}.clamp(min=1e-12)"),
@@ -46,6 +46,13 @@ def masked_finitely(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     dtypes = {analysis.capture.tensors[t].dtype for t in op.outputs}
     if place is not None and is_a(op.name, OpKind.CHOOSES):
         yield (Operand(place, "last", "-1e4" if dtypes == {"float16"} else "-1e9"),)
+
+
+def sampled_smoothly(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """What picked the nearest element interpolates instead."""
+    place = analysis.capture.place(op.site)
+    if place is not None:
+        yield (SetArgument(place, op.name, "mode", '"bilinear"'),)
 
 
 def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
