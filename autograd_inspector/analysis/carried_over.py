@@ -24,9 +24,9 @@ def all_carried_over(capture: Capture, flow: DataFlow, run: Backward, last: Back
         for tensor in op.inputs:
             record = capture.tensors[tensor]
             made = flow.birth(tensor)
-            if made is None or made.index >= last.end:
+            if made is None or made.index >= last.end or not record.requires_grad:
                 continue
-            if (record.requires_grad and not record.leaf) or given_graph(capture, flow, tensor, last.end) is not None:
+            if not record.leaf or given_graph(capture, flow, tensor, last.end) is not None:
                 yield op, tensor
 
 

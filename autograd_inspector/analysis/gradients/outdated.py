@@ -50,7 +50,7 @@ def outdated(analysis: Analysis) -> Iterator[Outdated]:
 def _read_by(analysis: Analysis, tensor: int, before: int) -> Iterator[tuple[Op, int]]:
     """(an op above the tensor that computed new numbers, what it read: a parameter, or a view of one)."""
     capture = analysis.capture
-    for op, _ in analysis.flow.upstream([(tensor, before)], lambda o, t: o.recorded):
+    for op, _ in analysis.flow.upstream([(tensor, before)], lambda o, t: capture.tensors[t].requires_grad):
         if op.recorded and not is_a(op.name, OpKind.VIEWS):
             for read in op.inputs:
                 leaf = _shown(analysis, read)
