@@ -26,7 +26,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
 from autograd_inspector.model.remedy import WriteInto
-from autograd_inspector.model.rewrites import TrueDivision
+from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -109,6 +109,7 @@ def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
         ),
         (found.optimizer.type, *names),
         ops=(found.steps[-1].op,),
+        cures=tuple((GoOn(place),) for place in analysis.user_frames(found.event.site, "")[:1]),
     )
 
 

@@ -74,17 +74,23 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
 
 
 def _is_an_index(analysis: Analysis, op: Op) -> bool:
-    """Whether integers that it returns, or a view of them, say which elements of another tensor are taken."""
-    capture = analysis.capture
-    todo = [t for t in op.outputs if capture.tensors[t].dtype.startswith("int")]
+    """Whether integers that it returns, or that are computed from them, say which elements of another tensor are taken."""
+    todo = _integers(analysis, op)
+    met = set(todo)
     while todo:
         tensor = todo.pop()
-        for reader in (capture.ops[at] for at in capture.readers.get(tensor, ())):
-            if is_a(reader.name, OpKind.VIEWS) and reader.inputs[:1] == (tensor,):
-                todo += reader.outputs
-            elif is_a(reader.name, OpKind.SELECTS | OpKind.RENORMALISES) and len(set(reader.inputs)) > 1:
+        for reader in (analysis.capture.ops[at] for at in analysis.capture.readers.get(tensor, ())):
+            whole = is_a(reader.name, OpKind.VIEWS) and reader.inputs[:1] == (tensor,)
+            if not whole and is_a(reader.name, OpKind.SELECTS | OpKind.RENORMALISES) and len(set(reader.inputs)) > 1:
                 return True
+            fresh = [made for made in _integers(analysis, reader) if made not in met]
+            met.update(fresh)
+            todo += fresh
     return False
+
+
+def _integers(analysis: Analysis, op: Op) -> list[int]:
+    return [tensor for tensor in op.outputs if analysis.capture.tensors[tensor].dtype.startswith("int")]
 
 
 def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:
