@@ -28,13 +28,12 @@ def detached_in_place(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _detached(analysis: Analysis, run: Backward) -> Iterator[tuple[Op, Node]]:
-    """(the call that detached, the first node that had saved the tensor, or that autograd recorded for making it)."""
+    """(the call that detached, the first node that had saved the tensor)."""
     savers: dict[int, Node] = {}
     for node in analysis.nodes_of(run):
-        made = analysis.capture.ops[node.op].outputs if node.op >= 0 else ()
-        for tensor in (*(saved.tensor for saved in node.saved), *(made if node.saved else ())):
-            if tensor >= 0:
-                savers.setdefault(tensor, node)
+        for saved in node.saved:
+            if saved.tensor >= 0:
+                savers.setdefault(saved.tensor, node)
     for op in analysis.capture.ops[: run.end]:
         if is_a(op.name, OpKind.DETACHES) and is_a(op.name, OpKind.IN_PLACE_ONLY):
             node = next((savers[t] for t in op.inputs if t in savers), None)

@@ -30,7 +30,7 @@ def kept_gradient(analysis: Analysis, saved: SavedTensor, before: int, name: str
     remedy = out_of_place(analysis, edit, place) if edit is not None else Operand(place, "whole", "{}.clone()")
     return LedThere(
         f"; {name} is the .grad of {name_of(analysis, owner)} itself, which zero_grad() and backward() write to",
-        "Keep a copy of the gradient: `p.grad.clone()`, or the result of a call that does not work in place.",
+        "Keep a copy of the gradient: `p.grad.clone()`.",
         analysis.user_frames(site, "kept without a copy here"),
         ((remedy,),),
     )

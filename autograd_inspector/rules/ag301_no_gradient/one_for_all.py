@@ -13,7 +13,7 @@ from autograd_inspector.model.remedy import BindNow
 from autograd_inspector.model.wording import agree, summarize_names
 
 _NESTED = "<locals>"
-"""In the name of a function that was defined inside of another one."""
+"""In the qualified name, right before the name of a function that was defined inside of another one."""
 
 
 def one_for_all(analysis: Analysis, never: list[int]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
@@ -25,10 +25,16 @@ def one_for_all(analysis: Analysis, never: list[int]) -> Iterator[tuple[Problem,
 
 
 def _called_by(analysis: Analysis, found: StandingIn) -> Location | None:
-    """The line of a nested function that calls the module: the innermost of those that its first op has above it."""
-    ops = analysis.capture.ops[found.call.at : found.call.at + 1]
-    frames = (frame for op in ops for frame in analysis.user_frames(op.site, "called here, each time"))
-    return next((frame for frame in frames if _NESTED in frame.function), None)
+    """The line of a nested function that calls the module, within the outermost module: the innermost such line."""
+    calls, outer = analysis.capture.calls, found.call
+    while outer.parent >= 0 and outer.site < 0:
+        outer = calls[outer.parent]
+    outside = {frame.line for frame in analysis.user_frames(outer.site, "")}
+    for op in analysis.capture.ops[found.call.at : found.call.at + 1]:
+        for frame in analysis.user_frames(op.site, "called here, each time"):
+            if frame.function.rpartition(".")[0].endswith(_NESTED) and frame.line not in outside:
+                return frame
+    return None
 
 
 def _problem(analysis: Analysis, found: StandingIn, here: Location) -> Problem:
@@ -39,7 +45,7 @@ def _problem(analysis: Analysis, found: StandingIn, here: Location) -> Problem:
         f"{summarize_names(names)} {agree(names, 'is', 'are')} in an optimizer but got no gradient: {found.call.path} is called "
         f"{found.times} times in each forward, the other modules of its list never: the functions that call them look up "
         "the module when they run, and find the last one",
-        "Bind the module when the function is made: `lambda h, layer=layer: layer(h)`, or call the list's modules directly.",
+        "Bind the module when the function is made: `lambda h, layer=layer: layer(h)`.",
         (here, *analysis.places(*((holder, "given to the optimizer here") for holder in holders))),
         (*names, found.call.path),
         cures=((BindNow(here, ()),),),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.carried_graphs import carried_name
 from autograd_inspector.advice.kept_tensors import kept_by, kept_places
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.graphs import computed_again
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.outdated import outdated
 from autograd_inspector.model.finding import Problem
@@ -28,4 +29,5 @@ def outdated_values(analysis: Analysis) -> Iterator[Problem]:
             ),
             (name, parameter),
             ops=(found.made.index, found.reader.index),
+            cures=tuple(computed_again(analysis, found.made, found.reader)),
         )
