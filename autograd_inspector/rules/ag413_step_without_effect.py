@@ -101,7 +101,7 @@ def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
         "warning",
         f"{found.optimizer.type}.step() ends at the first parameter without a gradient: {summarize_names(names)} "
         f"{agree(names, 'comes', 'come')} after it, and {agree(names, 'it has a gradient and does', 'they have gradients and do')} not move",
-        "Skip that parameter and go on: `if p.grad is None: continue`.",
+        "Skip that parameter alone: `if p.grad is None: continue`.",
         analysis.places(
             (found.event.site if found.event.site >= 0 else None, "returns from within the loop here"),
             (found.steps[-1], "step() called here"),

@@ -36,9 +36,8 @@ def _detached(analysis: Analysis, run: Backward) -> Iterator[tuple[Op, Node]]:
                 savers.setdefault(saved.tensor, node)
     for op in analysis.capture.ops[: run.end]:
         if is_a(op.name, OpKind.DETACHES) and is_a(op.name, OpKind.IN_PLACE_ONLY):
-            node = next((savers[t] for t in op.inputs if t in savers), None)
-            if node is not None and node.op < op.index:
-                yield op, node
+            met = [savers[tensor] for tensor in op.inputs if tensor in savers]
+            yield from ((op, node) for node in met[:1] if node.op < op.index)
 
 
 def _problem(analysis: Analysis, run: Backward, found: list[tuple[Op, Node]]) -> Problem:

@@ -21,7 +21,7 @@ def outdated_values(analysis: Analysis) -> Iterator[Problem]:
             "warning",
             f"{name} was computed from {parameter} before its last {len(found.steps)} steps, and `{found.reader.name}` still "
             f"uses it: {parameter} is stepped with its gradient, and the values of {name} stay what they were",
-            f"Compute {name} again in each iteration, from {parameter} as it is then.",
+            f"Compute {name} from {parameter} again in each iteration.",
             (
                 *analysis.places((found.made, "computed here, once")),
                 *kept_places(analysis, kept_by(analysis, found.tensor)),

@@ -69,6 +69,8 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         return two_losses(analysis, run, earlier)
     reader, tensor, freed_by = carried
     made, written = analysis.flow.birth(tensor), given_graph(analysis.capture, analysis.flow, tensor, freed_by.end)
+    if written is not None and _is_written_again(analysis, tensor, freed_by, run):
+        return two_losses(analysis, run, earlier)
     whole = part_of_one_round(analysis, run, earlier, made)
     if whole is not None:
         return whole
@@ -100,6 +102,12 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         ops=(reader.index,),
         cures=tuple(carry_cures(analysis, (reader, tensor, freed_by), run, unstepped=unstepped)),
     )
+
+
+def _is_written_again(analysis: Analysis, tensor: int, freed_by: Backward, run: Backward) -> bool:
+    """Whether the round that failed wrote to it as well: data, which each round gives its graph."""
+    storage = analysis.capture.tensors[tensor].storage
+    return any(op.recorded for op, _ in analysis.writes_to(storage, tensor, freed_by.end, run.start))
 
 
 def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:

@@ -105,7 +105,7 @@ for _ in range(4):
     before = token.detach().clone()
     optimizer.step()
 """,
-        by("Compute tokens again in each iteration", "seen = tokens", "seen = token.repeat(3, 1)"),
+        by("Compute tokens from token again in each iteration", "seen = tokens", "seen = token.repeat(3, 1)"),
         symptom="not torch.equal(seen[:1], before)",
     ),
     "a step returns at the first missing gradient": case(
@@ -132,7 +132,7 @@ for _ in range(2):
     optimizer.step()
 """,
         by(
-            "Skip that parameter and go on: `if p.grad is None: continue`",
+            "Skip that parameter alone: `if p.grad is None: continue`",
             "                return",
             "                continue",
         ),
