@@ -25,20 +25,29 @@ def all_known(program: Program, statement: ast.stmt, text: str) -> bool:
 def spelled_at(program: Program, statement: ast.stmt, text: str) -> str:
     """The text as it reads at a statement; "" where it names something that is not known there.
 
-    A method knows ``trainer.net`` as ``self.net``, if its own class has given that attribute a value by then.
+    A method knows ``trainer.net`` as ``self.net``, if its own class has given that attribute a value by then. A
+    variable of the module may get its value later than the method runs.
     """
-    if all_known(program, statement, text):
-        return text
+    own = _own_attributes(program, statement)
     try:
-        tree = ast.parse(text)
+        tree = ast.parse(text if own else "")
     except (SyntaxError, ValueError):
         return ""
-    known, own = _known(program, statement.lineno), _own_attributes(program, statement)
+    near = _near(program, statement)
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in own and name not in known:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in own and name not in near:
                 text = re.sub(rf"(?<![\w.]){name}\.{attribute}\b", f"self.{attribute}", text)
     return text if all_known(program, statement, text) else ""
+
+
+def _near(program: Program, statement: ast.stmt) -> set[str]:
+    """The names of the functions around a statement, and what the file imports."""
+    module = program.source.tree
+    functions = (scope for scope in program.source.scopes_around(statement.lineno) if scope is not module)
+    imports = [each for each in module.body if isinstance(each, (ast.Import, ast.ImportFrom))]
+    imported = {(alias.asname or alias.name).partition(".")[0] for each in imports for alias in each.names}
+    return {name for scope in functions for name in _bound(scope)} | imported
 
 
 def _own_attributes(program: Program, statement: ast.stmt) -> set[str]:
