@@ -33,7 +33,7 @@ def all_carried_over(capture: Capture, flow: DataFlow, run: Backward, last: Back
 def given_graph(capture: Capture, flow: DataFlow, tensor: int, before: int) -> Op | None:
     """The write in place that gave a graph to a tensor that was made without one, the last one before an op."""
     made = flow.birth(tensor)
-    if made is None or made.recorded:
+    if made is None or made.recorded or capture.tensors[tensor].kind == "parameter":
         return None
     writers = (capture.ops[index] for index in flow.producers(tensor, before))
     return next((op for op in writers if op.recorded and any(w.tensor == tensor for w in op.writes)), None)

@@ -39,8 +39,11 @@ def outdated(analysis: Analysis) -> Iterator[Outdated]:
         return
     told: set[int] = set()
     last = runs[-1]
+    graph = {node.op for node in analysis.nodes_of(last)}
     for reader, tensor in all_carried_over(analysis.capture, analysis.flow, last, runs[-1 - _FEWEST]):
         for op, parameter in _read_by(analysis, tensor, reader.index):
+            if reader.index not in graph or op.index not in graph:
+                continue  # It is read behind a cut.
             steps = _steps_between(analysis, parameter, op.index, reader.index)
             if len(steps) >= _FEWEST and op.site not in told:
                 told.add(op.site)
