@@ -850,3 +850,19 @@ def test_the_edits_cure_the_program(tmp_path, name):
     patched = cured(tmp_path, text)
     assert patched
     assert [line for line in lines if line not in changes(text, patched)] == []
+
+
+def test_a_deviation_of_one_value(tmp_path):
+    """The last batch holds one row, whose deviation is NaN; that of the whole population is 0."""
+    text = """
+        net = nn.Linear(3, 1, bias=False)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for batch in torch.randn(5, 3).split(4):
+            gain = batch[:, 0]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            opt.zero_grad()
+            (net(batch).squeeze(-1) * gain).mean().backward()
+            opt.step()
+        """
+    patched = cured(tmp_path, text, values=True)
+    assert "gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)" in changes(text, patched)

@@ -29,6 +29,9 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
     if forward and is_a(op.name, OpKind.REDUCES) and not _elements(analysis, op):
         yield (Operand(place, "whole", "{}.nan_to_num()"),)
         return
+    if forward and is_a(op.name, OpKind.SPREADS) and "unbiased" not in place.expression:
+        yield (SetArgument(place, op.name, "correction", "0"),)
+        return
     for kinds, which, instead in _GUARDS:
         if is_a(op.name, kinds):
             root = is_a(op.name, OpKind.TAKES_ROOT) and not forward
