@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -10,6 +12,11 @@ from autograd_inspector.model.op import Op, Trait
 
 def carried_over(capture: Capture, flow: DataFlow, run: Backward, last: Backward) -> tuple[Op, int] | None:
     """(the op that read it, the tensor): made before an earlier backward was over, with its graph, and read after it."""
+    return next(all_carried_over(capture, flow, run, last), None)
+
+
+def all_carried_over(capture: Capture, flow: DataFlow, run: Backward, last: Backward) -> Iterator[tuple[Op, int]]:
+    """Each reading of such a tensor, the one that is nearest to the loss first."""
     starts = [(root, run.start) for root in run.roots]
     for op, _ in flow.upstream(starts, lambda o, t: o.index >= last.end):
         if op.index < last.end:
@@ -17,9 +24,19 @@ def carried_over(capture: Capture, flow: DataFlow, run: Backward, last: Backward
         for tensor in op.inputs:
             record = capture.tensors[tensor]
             made = flow.birth(tensor)
-            if made is not None and made.index < last.end and record.requires_grad and not record.leaf:
-                return op, tensor
-    return None
+            if made is None or made.index >= last.end or not record.requires_grad:
+                continue
+            if not record.leaf or given_graph(capture, flow, tensor, last.end) is not None:
+                yield op, tensor
+
+
+def given_graph(capture: Capture, flow: DataFlow, tensor: int, before: int) -> Op | None:
+    """The write in place that gave a graph to a tensor that was made without one, the last one before an op."""
+    made = flow.birth(tensor)
+    if made is None or made.recorded or capture.tensors[tensor].kind == "parameter":
+        return None
+    writers = (capture.ops[index] for index in flow.producers(tensor, before))
+    return next((op for op in writers if op.recorded and any(w.tensor == tensor for w in op.writes)), None)
 
 
 def written_over(capture: Capture, flow: DataFlow, run: Backward, last: Backward) -> tuple[Op, int, Op, int] | None:

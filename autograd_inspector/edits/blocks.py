@@ -9,7 +9,7 @@ from autograd_inspector.edits.program import Program, end_of, first_place, start
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Unblock, Undecorate, Wrap
-from autograd_inspector.model.rewrites import EnterInRounds
+from autograd_inspector.model.rewrites import EnterInRounds, GoOn
 from autograd_inspector.source.writing import written
 
 _MODES = {"no_grad", "inference_mode", "set_grad_enabled"}
@@ -55,6 +55,18 @@ def unblocked(program: Program, remedy: Unblock) -> list[Edit]:
     head_end = end_of(item.context_expr)[0]
     between = program.within((head_end + 1, 0), (first_line, 0))
     return [program.edit((statement.lineno, 0), (last + 1, 0), between + block)]
+
+
+def goes_on(program: Program, remedy: GoOn) -> list[Edit]:
+    """``continue`` for a ``return`` on that line, in a loop of the function that returns."""
+    found = [n for n in program.source.nodes if isinstance(n, ast.Return) and n.lineno == remedy.at.lineno]
+    if len(found) != 1:
+        return []
+    node = program.source.parents.get(found[0])
+    while isinstance(node, (ast.If, ast.With, ast.Try)):
+        node = program.source.parents.get(node)
+    looped = isinstance(node, (ast.For, ast.While)) and found[0] not in node.orelse
+    return [program.edit(start_of(found[0]), end_of(found[0]), "continue")] if looped else []
 
 
 def entered_in_rounds(program: Program, remedy: EnterInRounds) -> list[Edit]:

@@ -21,7 +21,9 @@ def registered(program: Program, remedy: Register) -> list[Edit]:
     if statement is None or value is None:
         return []
     home = "nn" if all_known(program, statement, "nn") else "torch.nn"
-    if _is_list(value):
+    if _has_text_keys(program, value):
+        kind = "ParameterDict" if remedy.parameters and not _makes_modules(value) else "ModuleDict"
+    elif _is_list(value):
         kind = "ParameterList" if remedy.parameters and not _gets_modules(statement) else "ModuleList"
     elif remedy.parameters and not _is_parameter(value):
         kind = "Parameter"
@@ -106,6 +108,46 @@ def _made(program: Program, statement: ast.stmt, name: str) -> ast.expr | None:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)], value=value) if attr == name:
                 return value
     return None
+
+
+def _has_text_keys(program: Program, value: ast.expr) -> bool:
+    """Whether it is a dict whose keys are sure to be strings, which a ModuleDict needs."""
+    match value:
+        case ast.Dict(keys=keys):
+            return bool(keys) and all(key is not None and _is_text(key) for key in keys)
+        case ast.DictComp(key=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=over), iter=given)]):
+            return name == over and _is_of_texts(_constant(program, given))
+        case ast.DictComp(key=key):
+            return _is_text(key)
+    return False
+
+
+def _is_text(node: ast.expr) -> bool:
+    constant = isinstance(node, ast.Constant) and isinstance(node.value, str) and "." not in node.value
+    return constant or isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Call) and called(node) == "str")
+
+
+def _is_of_texts(node: ast.expr | None) -> bool:
+    return isinstance(node, (ast.List, ast.Tuple)) and all(map(_is_text, node.elts))
+
+
+def _constant(program: Program, node: ast.expr) -> ast.expr | None:
+    """What is written there, or what the file gives that name, once."""
+    if not isinstance(node, ast.Name):
+        return node
+    given = [
+        each.value
+        for each in program.source.tree.body
+        if isinstance(each, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in each.targets)
+    ]
+    return given[0] if len(given) == 1 else None
+
+
+def _makes_modules(value: ast.expr) -> bool:
+    """Whether the entries of a dict are made by classes that are no Parameter."""
+    made = [value.value] if isinstance(value, ast.DictComp) else value.values if isinstance(value, ast.Dict) else []
+    names = [called(each) if isinstance(each, ast.Call) else "" for each in made]
+    return all(name[:1].isupper() and name != "Parameter" for name in names)
 
 
 def _is_list(value: ast.expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from autograd_inspector.edits.program import Program, end_of, start_of
@@ -19,6 +20,54 @@ def all_known(program: Program, statement: ast.stmt, text: str) -> bool:
     own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return read <= own | _known(program, statement.lineno) | set(vars(builtins))
+
+
+def spelled_at(program: Program, statement: ast.stmt, text: str) -> str:
+    """The text as it reads at a statement; "" where it names something that is not known there.
+
+    A method knows ``trainer.net`` as ``self.net``, if its own class has given that attribute a value by then. A
+    variable of the module may get its value later than the method runs.
+    """
+    own = _own_attributes(program, statement)
+    try:
+        tree = ast.parse(text if own else "")
+    except (SyntaxError, ValueError):
+        return ""
+    near = _near(program, statement)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in own and name not in near:
+                text = re.sub(rf"(?<![\w.]){name}\.{attribute}\b", f"self.{attribute}", text)
+    return text if all_known(program, statement, text) else ""
+
+
+def _near(program: Program, statement: ast.stmt) -> set[str]:
+    """The names of the functions around a statement, and what the file imports."""
+    module = program.source.tree
+    functions = (scope for scope in program.source.scopes_around(statement.lineno) if scope is not module)
+    imports = [each for each in module.body if isinstance(each, (ast.Import, ast.ImportFrom))]
+    imported = {(alias.asname or alias.name).partition(".")[0] for each in imports for alias in each.names}
+    return {name for scope in functions for name in _bound(scope)} | imported
+
+
+def _own_attributes(program: Program, statement: ast.stmt) -> set[str]:
+    """The attributes that a method's class has given ``self`` before a statement: in the method, or in ``__init__``."""
+    method, owner = program.source.scope_at(statement.lineno), program.source.parents.get(statement)
+    while owner is not None and not isinstance(owner, ast.ClassDef):
+        owner = program.source.parents.get(owner)
+    if owner is None or not isinstance(method, ast.FunctionDef) or method not in owner.body:
+        return set()
+    begun = [each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+    return {
+        node.attr
+        for function in (method, *begun)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        and (function is not method or node.lineno < statement.lineno)
+    }
 
 
 def known_outside(program: Program, function: ast.FunctionDef) -> set[str]:

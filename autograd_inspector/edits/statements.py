@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from autograd_inspector.edits.program import Place, Program, end_of, first_place
-from autograd_inspector.edits.scope import all_known
+from autograd_inspector.edits.scope import all_known, spelled_at
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Again, Hoist, Insert, Move, Remove, RunOnce
@@ -77,9 +77,8 @@ def inserted(program: Program, remedy: Insert) -> list[Edit]:
         statement = loops[-1]
     if statement is None or (remedy.once and _runs_again(program, statement)):
         return []
-    if not all_known(program, statement, remedy.text):
-        return []
-    return beside(program, statement, remedy.text, remedy.where)
+    text = spelled_at(program, statement, remedy.text)
+    return beside(program, statement, text, remedy.where) if text else []
 
 
 def _runs_again(program: Program, statement: ast.stmt) -> bool:

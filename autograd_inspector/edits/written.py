@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograd_inspector.edits.blocks import entered_in_rounds, unblocked, undecorated, wrapped
+from autograd_inspector.edits.blocks import entered_in_rounds, goes_on, unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
 from autograd_inspector.edits.closures import (
     backward_from,
@@ -102,6 +102,7 @@ from autograd_inspector.model.rewrites import (
     DetachAssigned,
     EnterHere,
     EnterInRounds,
+    GoOn,
     IntoBuffer,
     IntoParameter,
     NotCopied,
@@ -153,6 +154,7 @@ _WRITERS: Mapping[type, Writer] = {
     ReturnAlso: returned_also,
     AddUp: added_up,
     ReturnIt: returned,
+    GoOn: goes_on,
     AddInPlace: added_in_place,
     NotCopied: not_copied,
     ReturnGradient: gradient_returned,

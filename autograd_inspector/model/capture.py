@@ -60,7 +60,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     alias_writes: tuple[AliasWrite, ...] = ()
     scalar_reentries: tuple[ScalarReentry, ...] = ()
     given: dict[int, dict[str, float]] = {}
-    """Op that wrote through a ``.data``, or was given a number not above zero -> its numbers, by place or name.
+    """Op that wrote to a ``.grad`` or by ``.data``, or was given a number not above 0 -> its numbers, by place or name.
 
     Of several ranks also an op that was given as much as there are ranks, or one divided by that, where the number is
     not written out at that op. "ranks": the program had asked how many there are, and computed the number from that.

@@ -37,7 +37,9 @@ class Trait(IntFlag):
     """It drew, and nobody had told it whether anything is being trained: a dropout."""
     CONSTANT = 4096
     """It normalises over one element: its result is the same whatever goes in."""
-    OPAQUE = 8192
+    PICKS = 8192
+    """It takes the elements nearest to where its last input points: the derivative by that input is zero."""
+    OPAQUE = 16384
     """A call whose inside was not seen: which of its inputs met there is not known."""
 
 

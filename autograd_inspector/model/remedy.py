@@ -22,6 +22,7 @@ from autograd_inspector.model.rewrites import (
     DetachAssigned,
     EnterHere,
     EnterInRounds,
+    GoOn,
     IntoBuffer,
     IntoParameter,
     NotCopied,
@@ -359,6 +360,7 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | GoOn
     | NotCopied
     | ReturnGradient
     | ReturnIt

@@ -152,6 +152,12 @@ class ReturnIt(Remedy, frozen=True):
     at: Location
 
 
+class GoOn(Remedy, frozen=True):
+    """Go on with the next round where the statement at a place returns from within a loop."""
+
+    at: Location
+
+
 class NotCopied(Remedy, frozen=True):
     """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
 

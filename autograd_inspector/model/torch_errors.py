@@ -88,6 +88,7 @@ class TorchError(Enum):
         r"(?:a different number of|trying to save more) tensors .*recomput"
     )
     GRADIENT_REFUSED = r"attempting to assign a gradient (?:with|of) (dtype|size|device type)|assigned grad has data"
+    DETACHED_IN_PLACE = r"saved tensor that has been detached in-?place"
     DETACH_OF_VIEW = r"can't detach views in-?place"
 
 

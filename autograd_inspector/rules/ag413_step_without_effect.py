@@ -18,6 +18,7 @@ from autograd_inspector.analysis.optimizers.idle_steps import (
     no_longer_moved,
     rounded_away,
 )
+from autograd_inspector.analysis.optimizers.left_early import LeftEarly, left_early
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.unread_options import UnreadOption, unread_options
 from autograd_inspector.model.event import Step
@@ -25,12 +26,12 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
 from autograd_inspector.model.remedy import WriteInto
-from autograd_inspector.model.rewrites import TrueDivision
+from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A `step()` changes nothing: lr is 0, updates are dropped or rounded away, or the schedule drives an old optimizer.
+    """A `step()` changes nothing: lr is 0, updates are dropped or rounded away, it returns early, the schedule is another's.
 
     Why it matters
         The loop runs, the loss is finite, and nothing is trained. A warm-up that starts at 0 stays there if its factor is
@@ -71,6 +72,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _left_behind(analysis, behind)
     for stopped in no_longer_moved(analysis):
         yield _no_longer_moved(analysis, stopped)
+    for early in left_early(analysis):
+        yield _left_early(analysis, early)
     for unread in unread_options(analysis):
         yield _unread(analysis, unread)
 
@@ -89,6 +92,24 @@ def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
         ),
         (found.optimizer.type, *names),
         ops=(found.steps[0].op,),
+    )
+
+
+def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
+    names = names_of(analysis, found.tensors)
+    return Problem(
+        "warning",
+        f"{found.optimizer.type}.step() ends at the first parameter without a gradient: {summarize_names(names)} "
+        f"{agree(names, 'comes', 'come')} after it, and {agree(names, 'it has a gradient and does', 'they have gradients and do')} not move",
+        "Skip that parameter alone: `if p.grad is None: continue`.",
+        analysis.places(
+            (found.event.site if found.event.site >= 0 else None, "returns from within the loop here"),
+            (found.steps[-1], "step() called here"),
+            (found.optimizer, "optimizer created here"),
+        ),
+        (found.optimizer.type, *names),
+        ops=(found.steps[-1].op,),
+        cures=tuple((GoOn(place),) for place in analysis.user_frames(found.event.site, "")[:1]),
     )
 
 

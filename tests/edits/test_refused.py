@@ -15,6 +15,7 @@ from autograd_inspector.model.remedy import (
     Move,
     Operand,
     OutOfPlace,
+    Register,
     Remove,
     SetArgument,
     StraightThrough,
@@ -31,6 +32,7 @@ from autograd_inspector.model.rewrites import (
     BesideCall,
     DeepCopy,
     EnterHere,
+    GoOn,
     IntoParameter,
     Reenter,
     SwapParts,
@@ -226,3 +228,33 @@ def test_a_string_over_several_lines_keeps_its_own():
     program = Program("train.py", None, text)
     (edit,) = edits_of(((Unblock(at),),), lambda _: program)
     assert edit.text == 's = """\n    a\n    """\nh = enc(x)\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "remedy"),
+    [
+        (
+            "class A(nn.Module):\n    def __init__(self):\n        self.h = {k: nn.Linear(1, 1) for k in keys}\n",
+            "{k",
+            Register,
+        ),
+        (
+            "class A(nn.Module):\n    def __init__(self):\n        self.h = {1: nn.Linear(1, 1)}\n",
+            "{1",
+            Register,
+        ),
+        ("def step(ps):\n    return 1\n", "return 1", GoOn),
+        ("def step(ps):\n    for p in ps:\n        def f():\n            return 1\n", "return 1", GoOn),
+    ],
+)
+def test_what_is_no_round_and_no_text(text, part, remedy):
+    """Keys that may be no strings make no ModuleDict, and only a loop of the function itself goes on."""
+    assert edits(text, remedy(place(text, part))) == ()
+
+
+def test_an_attribute_of_another_class():
+    """A method knows nothing of what its own class has not given itself by then."""
+    text = "class A:\n    def __init__(self):\n        self.opt = 1\n        self.net = 2\n        self.last = 3\n"
+    assert edits(text, Insert(place(text, "self.opt = 1"), "self.opt.add(other.net)", "behind")) == ()
+    assert edits(text, Insert(place(text, "self.last = 3"), "self.opt.add(other.net)", "behind")) != ()
+    assert edits(text, Insert(place(text, "self.last = 3"), "self.opt.add(other.head)", "behind")) == ()

@@ -762,6 +762,84 @@ for _ in range(4):
         """,
         ["for group in opt.param_groups:", 'for p in group["params"]:', "p.requires_grad_(True)"],
     ),
+    "modules in a dict": (
+        """
+        LEVELS = ("low", "high")
+
+        class Heads(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(3, 3)
+                self.heads = {name: nn.Linear(3, 1) for name in LEVELS}
+
+            def forward(self, x):
+                return sum(self.heads[name](self.body(x)) for name in LEVELS)
+
+        net = Heads()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["self.heads = nn.ModuleDict({name: nn.Linear(3, 1) for name in LEVELS})"],
+    ),
+    "a module that the trainer's method knows as its own": (
+        """
+        class Trainer:
+            def __init__(self):
+                self.agent, self.mix = nn.Linear(3, 2), nn.Linear(2, 1)
+                self.opt = torch.optim.SGD(list(self.agent.parameters()), lr=0.1)
+
+            def step(self):
+                self.opt.zero_grad()
+                self.mix(self.agent(torch.randn(4, 3))).pow(2).mean().backward()
+                self.opt.step()
+
+        trainer = Trainer()
+        for _ in range(2):
+            trainer.step()
+        """,
+        ['self.opt.add_param_group({"params": [self.mix.get_parameter("weight"), self.mix.get_parameter("bias")]})'],
+    ),
+    "a step that returns too early": (
+        """
+        class Plain(torch.optim.Optimizer):
+            def __init__(self, params):
+                super().__init__(params, {"lr": 0.1})
+
+            @torch.no_grad()
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        if p.grad is None:
+                            return
+                        p.sub_(group["lr"] * p.grad)
+
+        nets = nn.ModuleList(nn.Linear(3, 3) for _ in range(3))
+        opt = Plain(nets.parameters())
+        nets[1].requires_grad_(False)
+        for _ in range(2):
+            opt.zero_grad()
+            nets[2](nets[0](torch.randn(4, 3))).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["continue"],
+    ),
+    "a part of a view that its own line computes": (
+        """
+        net = nn.Linear(2, 2)
+
+        def couple(x):
+            y = x
+            scale = net(x[:, :2]).tanh()
+            y[:, 2:] = x[:, 2:] * scale.exp()
+            return y
+
+        couple(couple(torch.randn(3, 4))).pow(2).mean().backward()
+        """,
+        ["y = y.clone()"],
+    ),
 }
 
 
@@ -772,3 +850,19 @@ def test_the_edits_cure_the_program(tmp_path, name):
     patched = cured(tmp_path, text)
     assert patched
     assert [line for line in lines if line not in changes(text, patched)] == []
+
+
+def test_a_deviation_of_one_value(tmp_path):
+    """The last batch holds one row, whose deviation is NaN; that of the whole population is 0."""
+    text = """
+        net = nn.Linear(3, 1, bias=False)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for batch in torch.randn(5, 3).split(4):
+            gain = batch[:, 0]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            opt.zero_grad()
+            (net(batch).squeeze(-1) * gain).mean().backward()
+            opt.step()
+        """
+    patched = cured(tmp_path, text, values=True)
+    assert "gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)" in changes(text, patched)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
@@ -42,12 +43,21 @@ def kept_apart(
     apart = tuple(out_of_place(analysis, edit, place) for place, edit in places if place is not None)
     own_line = {line_of(analysis, edit.site) for edit in edits}
     if saver is not None and line_of(analysis, saver.site) in own_line:
+        if len(apart) == len(places) and all(map(_writes_elsewhere, (place for place, _ in places if place))):
+            yield apart
         yield from reads_copy(analysis, saver, name)
         return
     if len(apart) == len(places):
         yield apart
     if saver is not None:
         yield from reads_copy(analysis, saver, name)
+
+
+def _writes_elsewhere(place: Location) -> bool:
+    """Whether a statement assigns to a part of a variable that its own right side does not read: to another name of it."""
+    given, _, value = place.source.partition("=")
+    owner, part, _ = given.partition("[")
+    return bool(part) and not re.search(rf"(?<![\w.]){re.escape(owner.strip())}(?!\w)", value)
 
 
 def reads_copy(analysis: Analysis, saver: Op, name: str) -> Iterator[Remedies]:

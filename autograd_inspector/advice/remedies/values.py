@@ -9,12 +9,12 @@ from typing import Final, Literal
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rename, StraightThrough
+from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rename, SetArgument, StraightThrough
 
 _GUARDS: Final[tuple[tuple[OpKind, Literal["first", "last"], str], ...]] = (
     (OpKind.TAKES_ROOT | OpKind.TAKES_LOG | OpKind.POWERS, "first", "{}.clamp(min=1e-12)"),
     (OpKind.EXPONENTIATES, "first", "{}.clamp(max=50.0)"),
-    (OpKind.ARC, "first", "{}.clamp(-1 + 1e-6, 1 - 1e-6)"),
+    (OpKind.ARC, "first", "{}.clamp(-1, 1) * (1 - 1e-6)"),
     (OpKind.DIVIDES, "last", "torch.where({} == 0, 1, {})"),
     (OpKind.INVERTS, "first", "torch.where({} == 0, 1, {})"),
 )
@@ -28,6 +28,9 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
         return
     if forward and is_a(op.name, OpKind.REDUCES) and not _elements(analysis, op):
         yield (Operand(place, "whole", "{}.nan_to_num()"),)
+        return
+    if forward and is_a(op.name, OpKind.SPREADS) and "unbiased" not in place.expression:
+        yield (SetArgument(place, op.name, "correction", "0"),)
         return
     for kinds, which, instead in _GUARDS:
         if is_a(op.name, kinds):
@@ -46,6 +49,13 @@ def masked_finitely(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     dtypes = {analysis.capture.tensors[t].dtype for t in op.outputs}
     if place is not None and is_a(op.name, OpKind.CHOOSES):
         yield (Operand(place, "last", "-1e4" if dtypes == {"float16"} else "-1e9"),)
+
+
+def sampled_smoothly(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """What picked the nearest element interpolates instead."""
+    place = analysis.capture.place(op.site)
+    if place is not None:
+        yield (SetArgument(place, op.name, "mode", '"bilinear"'),)
 
 
 def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
@@ -67,17 +77,23 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
 
 
 def _is_an_index(analysis: Analysis, op: Op) -> bool:
-    """Whether integers that it returns, or a view of them, say which elements of another tensor are taken."""
-    capture = analysis.capture
-    todo = [t for t in op.outputs if capture.tensors[t].dtype.startswith("int")]
+    """Whether integers that it returns, or that are computed from them, say which elements of another tensor are taken."""
+    todo = _integers(analysis, op)
+    met = set(todo)
     while todo:
         tensor = todo.pop()
-        for reader in (capture.ops[at] for at in capture.readers.get(tensor, ())):
-            if is_a(reader.name, OpKind.VIEWS) and reader.inputs[:1] == (tensor,):
-                todo += reader.outputs
-            elif is_a(reader.name, OpKind.SELECTS | OpKind.RENORMALISES) and len(set(reader.inputs)) > 1:
+        for reader in (analysis.capture.ops[at] for at in analysis.capture.readers.get(tensor, ())):
+            whole = is_a(reader.name, OpKind.VIEWS) and reader.inputs[:1] == (tensor,)
+            if not whole and is_a(reader.name, OpKind.SELECTS | OpKind.RENORMALISES) and len(set(reader.inputs)) > 1:
                 return True
+            fresh = [made for made in _integers(analysis, reader) if made not in met]
+            met.update(fresh)
+            todo += fresh
     return False
+
+
+def _integers(analysis: Analysis, op: Op) -> list[int]:
+    return [tensor for tensor in op.outputs if analysis.capture.tensors[tensor].dtype.startswith("int")]
 
 
 def sloped(analysis: Analysis, op: Op) -> Iterator[Remedies]:

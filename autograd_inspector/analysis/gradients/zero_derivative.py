@@ -41,7 +41,7 @@ def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> It
     lively, flat = _split(capture, (root for run in runs for root in run.graph.roots))
     remainders = _remainders(capture.nodes, flat)
     for node in flat:
-        below = analysis.leaves_below(node)
+        below = set(analysis.leaves.of(child for child, _ in idle_edges(capture, node)))
         behind |= below
         op = capture.ops[node.op] if node.op >= 0 and node.index not in remainders else None
         if op is not None and (node_is_a(node.name, kinds) or op.has(traits)):
@@ -53,6 +53,17 @@ def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> It
             if parameters and not (partial and op.has(traits)):
                 yield Flat(op, tuple(sorted(parameters)), partial)
                 break
+
+
+def idle_edges(capture: Capture, node: Node) -> tuple[tuple[int, int], ...]:
+    """The edges along which a node passes back nothing but zeros: all of them, the last one, or none."""
+    if node_is_a(node.name, _FLAT):
+        return node.edges
+    op = capture.ops[node.op] if node.op >= 0 else None
+    if op is None or op.has(Trait.CONSTANT):
+        return node.edges if op is not None else ()
+    picks = op.has(Trait.PICKS) and capture.tensors[op.inputs[-1]].requires_grad
+    return node.edges[-1:] if picks else ()
 
 
 def behind_flat_ops(capture: Capture, node: Node) -> bool:
@@ -72,10 +83,10 @@ def _split(capture: Capture, roots: Iterable[int]) -> tuple[set[int], list[Node]
         node = nodes[todo.pop()]
         if node.variable >= 0:
             alive.add(node.variable)
-        if node_is_a(node.name, _FLAT) or (node.op >= 0 and capture.ops[node.op].has(Trait.CONSTANT)):
+        idle = idle_edges(capture, node)
+        if idle:
             flat.append(node)
-            continue
-        fresh = [index for index, _ in node.edges if index not in seen]
+        fresh = [index for index, _ in node.edges[: len(node.edges) - len(idle)] if index not in seen]
         seen.update(fresh)
         todo += fresh
     return alive, flat

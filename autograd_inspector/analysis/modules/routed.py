@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from autograd_inspector.analysis.modules.standing_in import lists_around
 from autograd_inspector.model.capture import Capture
 
 _Place = tuple[int, str]
@@ -16,7 +17,7 @@ def routed(capture: Capture, tensors: list[int]) -> list[int]:
     varying = set(_varying(capture))
     if not varying:
         return []
-    return [t for t in tensors if any(place in varying for place in _lists_around(capture, t))]
+    return [t for t in tensors if any(place in varying for place in lists_around(capture, t))]
 
 
 def _varying(capture: Capture) -> Iterator[_Place]:
@@ -29,12 +30,3 @@ def _varying(capture: Capture) -> Iterator[_Place]:
     for place, members_by_call in ran.items():
         if len({frozenset(members) for members in members_by_call.values()}) > 1:
             yield place
-
-
-def _lists_around(capture: Capture, tensor: int) -> Iterator[_Place]:
-    root = capture.owners.get(tensor, -1)
-    for name in capture.tensors[tensor].names:
-        parts = name.split(".")
-        for at, part in enumerate(parts):
-            if part.isdigit():
-                yield root, ".".join(parts[:at])

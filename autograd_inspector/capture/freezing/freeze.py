@@ -136,7 +136,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
 def _number_arguments(
     recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...], world: int
 ) -> dict[int, dict[str, float]]:
-    """The numbers given to writes through an alias that has a version counter of its own, and those not above zero.
+    """The numbers given to writes to a .grad or through an alias with its own version counter, and those not above 0.
 
     A number that is zero takes its operand out, a negative one turns its sign. Those as well that were given to what
     computed the operands of a write through such an alias, and of several ranks what may be how many there are.
@@ -149,12 +149,15 @@ def _number_arguments(
     turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number <= 0}
     turning |= divisions_by_ranks(recording, world)
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
+    gradients = {read.gradient for read in recording.grad_reads}
+    edits = {op.index for op in ops if any(write.tensor in gradients for write in op.writes)}
     wanted, front = set(unseen), unseen
     for _ in range(_OPERANDS):
         front = {tensors[tensor].birth for op in front for tensor in ops[op].inputs} - wanted - {-1}
         wanted |= front
     scales = {op: {"1": float(number)} for op, number in recording.scales.items() if op in wanted}
-    return turning | {op: dict(numbers) for op, numbers in recording.number_arguments.items() if op in unseen} | scales
+    told = unseen | edits
+    return turning | {op: dict(numbers) for op, numbers in recording.number_arguments.items() if op in told} | scales
 
 
 def _returning(recording: Recording, code: CodeType) -> int:

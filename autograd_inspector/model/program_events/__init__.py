@@ -51,6 +51,7 @@ from autograd_inspector.model.program_events.optimizers import (
     StateRemoved,
     StateStatement,
     StateSwapped,
+    StepLeftEarly,
     SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
@@ -132,6 +133,7 @@ __all__ = [
     "StateStatement",
     "StateSwapped",
     "StatementIdle",
+    "StepLeftEarly",
     "SteppedAccumulating",
     "StoodStill",
     "SyncSwitchedOff",
@@ -179,6 +181,7 @@ Event = (
     | ZeroGradCalled
     | OptimizerModeMet
     | UpdateDropped
+    | StepLeftEarly
     | SteppedAccumulating
     | ScalerRefused
     | SparseGradientsMet

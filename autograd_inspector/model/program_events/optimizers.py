@@ -149,6 +149,15 @@ class UpdateDropped(_Step, frozen=True):
     tensors: tuple[int, ...]
 
 
+class StepLeftEarly(_Step, frozen=True):
+    """A step moved no parameter behind the first one without a gradient; ``tensors`` are those that had one.
+
+    ``site`` is where the optimizer's class returns from within its loop; -1 not known.
+    """
+
+    tensors: tuple[int, ...]
+
+
 class SteppedAccumulating(_Step, frozen=True):
     """An optimizer was stepped when a library accumulated the gradients of ``steps`` micro-batches for one step.
 

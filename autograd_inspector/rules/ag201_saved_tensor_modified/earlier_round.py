@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, cut_off
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import carried_over
 from autograd_inspector.model.autograd import Backward, Node
-from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.rules.ag201_saved_tensor_modified.led_there import LedThere
 
 
-class EarlierRound(Struct, frozen=True):
-    """What led there: ``why`` continues the message, ``places`` come first among its locations."""
-
-    why: str
-    fix: str
-    places: tuple[Location, ...]
-    cures: tuple[Remedies, ...]
-
-
-def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op]) -> EarlierRound | None:
+def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op]) -> LedThere | None:
     """None where backward stays in its own round, or something else than steps has modified what was saved."""
     earlier = analysis.timeline.completed_before(run)
     if not earlier or not 0 <= saver.op < earlier[-1].end or not all(op.has(Trait.STEP) for op in edits):
@@ -35,7 +23,7 @@ def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op
     reader, tensor = carried
     made, held, name = analysis.flow.birth(tensor), kept_by(analysis, tensor), carried_name(analysis, reader, tensor)
     cut = cut_off(analysis, reader, tensor, made)
-    return EarlierRound(
+    return LedThere(
         f"; {name}{kept_as(held, name)} leads this backward() back into the graph of an earlier iteration",
         f"{'Call ' if cut.startswith('detach()') else ''}{cut if cut.startswith('detach()') else cut[0].upper() + cut[1:]}. retain_graph=True does not help here: the parameters are no longer those that the "
         "graph was recorded with.",

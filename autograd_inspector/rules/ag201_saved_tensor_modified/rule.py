@@ -29,7 +29,9 @@ from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.remedy import Again, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
+from autograd_inspector.rules.ag201_saved_tensor_modified.detached_in_place import detached_in_place
 from autograd_inspector.rules.ag201_saved_tensor_modified.earlier_round import earlier_round
+from autograd_inspector.rules.ag201_saved_tensor_modified.kept_gradient import kept_gradient
 from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
 
 
@@ -61,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "In-place correctness checks" in the autograd notes of the PyTorch documentation.
     """
+    yield from detached_in_place(analysis)
     outer = {r.nested_in for r in analysis.capture.backwards if says(r.error, TorchError.MODIFIED_IN_PLACE)}
     for run in analysis.capture.backwards:
         raised = says(run.error, TorchError.MODIFIED_IN_PLACE) is not None
@@ -106,6 +109,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     now, then = saved.current_version, saved.saved_version
     edits = [analysis.capture.ops[op.index] for op, _ in culprits]
     back = earlier_round(analysis, run, node, edits) if run.error and edits else None
+    back = back or kept_gradient(analysis, saved, node.op, name)
     shown = _places(analysis, node, edits, run)
     if back is not None:
         shown = dedupe_locations([*back.places, *shown])

@@ -16,6 +16,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
+from autograd_inspector.rules.ag301_no_gradient.one_for_all import one_for_all
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
 
 _USE = "Use it in the forward (recompute cached features with grad), or leave it out of the optimizer."
@@ -90,6 +91,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         they = agree(taking_turns, "it", "them")
         why = f"{agree(taking_turns, 'belongs', 'belong')} to a list whose modules take turns, and no forward of the capture chose {they}"
         yield _finding(analysis, taking_turns, why, (), fix=_CHOSEN, severity="info")
+    for problem, theirs in one_for_all(analysis, never):
+        yield problem
+        never = [t for t in never if t not in theirs]
     if never:
         extra = (*made_here(analysis, never), *forwards_without(analysis, never), *_entrances(analysis))
         yield _finding(

@@ -30,6 +30,12 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
             "cross_entropy need one output for each class, in the dimension that they run over; attention over a single position is constant.",
             (),
         )
+    if op.has(Trait.PICKS):
+        return (
+            'mode="nearest" takes the pixel next to each point, and moving the point does not change it',
+            'Use `mode="bilinear"`, which has a derivative with respect to the grid.',
+            (),
+        )
     input_range = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
     seen = f" ({_span(input_range)})" if input_range is not None else " that the loss reads"
     if is_a(op.name, OpKind.HINGES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
-from autograd_inspector.advice.remedies.values import sloped, straight_through
+from autograd_inspector.advice.remedies.values import sampled_smoothly, sloped, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
@@ -50,7 +50,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     places, ranges = _seen(analysis)
     # These are zero by definition: no value needs to be read.
-    flat = list(flattened(analysis, OpKind.PIECEWISE_CONSTANT, Trait.CONSTANT))
+    flat = list(flattened(analysis, OpKind.PIECEWISE_CONSTANT, Trait.CONSTANT | Trait.PICKS))
     for found in flat:
         if not found.partial:
             places.setdefault(found.op.site, (found.op, set(found.parameters)))
@@ -194,6 +194,9 @@ def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     inner = analysis.capture.function_sites.get(op.name.removesuffix(".apply"), -1)
     if inner >= 0 and len(op.inputs) == 1:
         yield from ((ReturnGradient(place, (0,)),) for place in analysis.user_frames(inner, "")[:1])
+    if op.has(Trait.PICKS):
+        yield from sampled_smoothly(analysis, op)
+        return
     yield from (straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)
 
 

@@ -24,7 +24,7 @@ _CURES: Final = {
     "or mask with a finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
     OpKind.POWERS: "A negative base with a fractional exponent gives NaN, and below 1 the derivative at 0 is infinite: keep "
     "the base positive, `x.clamp(min=eps).pow(p)`.",
-    OpKind.ARC: "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1 + 1e-6, 1 - 1e-6)`, "
+    OpKind.ARC: "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1, 1) * (1 - 1e-6)`, "
     "or take torch.atan2(sine, cosine), which has a derivative there.",
 }
 """What an op does -> what to write instead."""

@@ -32,6 +32,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clear
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
+from autograd_inspector.rules.ag305_gradient_protocol.left_after_use import left_after_use
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss import left_by_a_weights_loss
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
@@ -87,6 +88,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from left_by_others(analysis, sources)
     yield from left_by_another_loss(analysis, sources)
     yield from left_by_a_weights_loss(analysis, sources)
+    yield from left_after_use(analysis, sources)
     yield from sums_of_tasks(analysis)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)

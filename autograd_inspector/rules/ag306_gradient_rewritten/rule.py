@@ -29,6 +29,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.kept_in_state import kept
 from autograd_inspector.rules.ag306_gradient_rewritten.late_variables import with_the_last_value
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
 from autograd_inspector.rules.ag306_gradient_rewritten.refused import refused
+from autograd_inspector.rules.ag306_gradient_rewritten.sign_lost import without_sign
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -62,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _replaced(analysis)
     yield from overwritten(analysis)
     yield from kept_in_state(analysis)
+    yield from without_sign(analysis)
     yield from edited_in_hook(analysis)
     yield from zeroed_by_hook(analysis)
     yield from zeroed_by_module_hook(analysis)

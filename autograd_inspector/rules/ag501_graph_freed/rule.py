@@ -10,13 +10,14 @@ from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.carried_over import carried_over
+from autograd_inspector.analysis.carried_over import carried_over, given_graph
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.rules.ag501_graph_freed.outdated_values import outdated_values
 from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
     backwards,
     part_of_one_round,
@@ -32,7 +33,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         backward() frees the saved tensors of the graph it ran through. A hidden state, a cached feature or a loss that
         is carried into the next iteration still refers to the freed graph. If an attribute or a container of the program
-        holds the tensor, the line that stored it comes first.
+        holds the tensor, the line that stored it comes first. A graph without saved tensors (`w.repeat(3)`) raises nothing:
+        it returns a gradient each time, for values that are no longer those of the parameter.
 
     Example
         ::
@@ -51,6 +53,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.Tensor.backward (retain_graph); "truncated backpropagation through time" for hidden states.
     """
+    yield from outdated_values(analysis)
     for run in analysis.capture.backwards:
         if says(run.error, TorchError.GRAPH_FREED):
             earlier = analysis.timeline.completed_before(run)
@@ -69,7 +72,9 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     if carried is None:
         return two_losses(analysis, run, earlier)
     reader, tensor, freed_by = carried
-    made = analysis.flow.birth(tensor)
+    made, written = analysis.flow.birth(tensor), given_graph(analysis.capture, analysis.flow, tensor, freed_by.end)
+    if written is not None and _is_written_again(analysis, tensor, freed_by, run):
+        return two_losses(analysis, run, earlier)
     whole = part_of_one_round(analysis, run, earlier, made)
     if whole is not None:
         return whole
@@ -85,6 +90,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
             *(analysis.user_frames(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
             *kept_places(analysis, kept_by(analysis, tensor)),
             *analysis.places(
+                (written, "given its graph here"),
                 (early, f"{name} is used here, with its graph, by the loss that frees it"),
                 *(
                     (op, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not")
@@ -100,6 +106,12 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         ops=(reader.index,),
         cures=tuple(carry_cures(analysis, (reader, tensor, freed_by), run, unstepped=unstepped)),
     )
+
+
+def _is_written_again(analysis: Analysis, tensor: int, freed_by: Backward, run: Backward) -> bool:
+    """Whether the round that failed wrote to it as well: data, which each round gives its graph."""
+    storage = analysis.capture.tensors[tensor].storage
+    return any(op.recorded for op, _ in analysis.writes_to(storage, tensor, freed_by.end, run.start))
 
 
 def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:

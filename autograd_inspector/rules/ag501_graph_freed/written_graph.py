@@ -26,6 +26,9 @@ def written_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]
     freed_by = next((other for other in earlier if other.start > write.index), earlier[-1])
     if not stepped_between(analysis, freed_by, run) and freed_by.site != run.site:
         return None  # Two losses of one round: the graph is to be kept, or the losses are to be summed.
+    storage = analysis.capture.tensors[tensor].storage
+    if any(op.recorded for op, _ in analysis.writes_to(storage, tensor, earlier[-1].end, reader.index)):
+        return None  # Data that each round gives its graph before it reads them.
     name, stored = name_of(analysis, tensor), name_of(analysis, value)
     text = operand(analysis, write, value) or (stored if assignable(stored, analysis, value) else "")
     code = f"`{text}.detach()` into {name}" if text else f"{stored} into {name} without its graph: call detach() on it"

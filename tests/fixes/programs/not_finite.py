@@ -101,7 +101,7 @@ CASES = {
     "an angle at its end": case(
         "AG304",
         trained("cosine = out / out.detach()", "cosine.acos().mean()"),
-        by("`x.clamp(-1 + 1e-6, 1 - 1e-6)`", "cosine.acos()", "cosine.clamp(-1 + 1e-6, 1 - 1e-6).acos()"),
+        by("`x.clamp(-1, 1) * (1 - 1e-6)`", "cosine.acos()", "(cosine.clamp(-1, 1) * (1 - 1e-6)).acos()"),
         by("torch.atan2(sine, cosine)", "cosine.acos()", "torch.atan2(out - out.detach(), cosine)"),
         symptom=BAD,
         values=True,

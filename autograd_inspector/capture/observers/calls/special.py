@@ -13,7 +13,7 @@ from torch.nn import Parameter
 from torch.nn import functional as F
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls import by_mode, hooks, one_element, pickling
+from autograd_inspector.capture.observers.calls import by_mode, hooks, nearest, one_element, pickling
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.refusals import called
@@ -339,6 +339,7 @@ def _specials() -> dict[Any, Handler]:
     table |= dict.fromkeys(by_mode.RECURRENT, _with_trait(by_mode.of_recurrent))
     table |= dict.fromkeys(one_element.SOFTMAXES, _with_trait(one_element.of_softmax))
     table[F.cross_entropy] = _with_trait(one_element.of_cross_entropy)
+    table[F.grid_sample] = _with_trait(nearest.of_grid_sample)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)

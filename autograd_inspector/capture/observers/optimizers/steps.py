@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.optimizers.accumulation import accumul
 from autograd_inspector.capture.observers.optimizers.closures import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
+from autograd_inspector.capture.observers.optimizers.leaving_early import left_behind, returns_in_loops
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.refusals import note_layouts
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
@@ -29,7 +30,7 @@ from autograd_inspector.capture.vitals.memory import bytes_of
 from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
-from autograd_inspector.model.program_events import SteppedAccumulating, UpdateDropped
+from autograd_inspector.model.program_events import StepLeftEarly, SteppedAccumulating, UpdateDropped
 
 STEP = int(Trait.STEP)
 _WATCHED = 2
@@ -138,6 +139,7 @@ class Steps:
         if vitals is not None:
             vitals.step_ends()
         self._record(step, "", type(optimizer).__name__, step.site)
+        self._note_left_early(optimizer, step.optimizer)
         if self.prints is not None:
             self.prints.stepped(type(optimizer).__name__, step.site, step.parameters)
         number = step.optimizer
@@ -151,6 +153,15 @@ class Steps:
                 vitals.belongs(training_step, lambda: bytes_of(number, step.parameters, state_of(optimizer)))
         if self.recording.at_rest is not None:
             self.recording.at_rest()
+
+    def _note_left_early(self, optimizer: Optimizer, number: int) -> None:
+        """Its class is asked only where the step looks like it."""
+        recording = self.recording
+        behind = left_behind(recording.steps[-1].parameters)
+        if behind:
+            kind = type(optimizer)
+            site = next((recording.stacks.of_code(*place) for place in returns_in_loops(kind)), -1)
+            recording.events.append(StepLeftEarly(recording.steps[-1].op, site, number, kind.__name__, behind))
 
     def _with_gradient(self, step: OpenStep) -> list[tuple[int, Tensor]]:
         number_of = self.recording.id_of

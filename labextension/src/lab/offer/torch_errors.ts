@@ -57,5 +57,6 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /does not support dense gradients/is,
   /recomputed values for the following tensors have different metadata|(?:a different number of|trying to save more) tensors .*recomput/is,
   /attempting to assign a gradient (?:with|of) (dtype|size|device type)|assigned grad has data/is,
+  /saved tensor that has been detached in-?place/is,
   /can't detach views in-?place/is,
 ];

@@ -1,0 +1,78 @@
+"""AG413: a step that returns at the first parameter without a gradient."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from .programs import alarms, inspected, line_of
+from .twins import calm
+
+
+class Returns(torch.optim.Optimizer):
+    """Leaves its loop where it should go on."""
+
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.1})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    return loss
+                p.sub_(group["lr"] * p.grad)
+        return loss
+
+
+class GoesOn(Returns):
+    """The same as it was meant."""
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.sub_(group["lr"] * p.grad)
+
+
+def trained(optimizer_class, *, steps=3, unused=True, last=True):
+    """Two layers that learn, and one between them that has no part in the loss."""
+    layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    used = [layers[0], *([] if unused else [layers[1]]), *([layers[2]] if last else [])]
+    optimizer = optimizer_class(layers.parameters())
+    if unused:
+        layers[1].requires_grad_(False)
+    if not last:
+        layers[2].requires_grad_(False)
+    for _ in range(steps):
+        hidden = torch.ones(2, 4)
+        for layer in used:
+            hidden = layer(hidden).tanh()
+        optimizer.zero_grad()
+        hidden.pow(2).mean().backward()
+        optimizer.step()
+
+
+def test_returns_at_the_first():
+    """The return is the culprit, and the parameters behind the gap are named."""
+    (finding,) = alarms(inspected(lambda: trained(Returns)))
+    assert (finding.rule, finding.severity) == ("AG413", "warning")
+    assert finding.locations[0].lineno == line_of(Returns.step, "if p.grad is None:") + 1
+    assert finding.subjects == ("Returns", "layers.2.weight", "layers.2.bias")
+
+
+def test_goes_on():
+    """Skipping it is right; without a gap, or with nothing behind it, returning early is no matter."""
+    calm(
+        lambda: trained(GoesOn),
+        lambda: trained(Returns, unused=False),
+        lambda: trained(Returns, last=False),
+        lambda: trained(torch.optim.SGD),
+    )
+
+
+def test_one_step_is_not_enough():
+    """A single step may have its reasons."""
+    calm(lambda: trained(Returns, steps=1))
