@@ -14,10 +14,9 @@ class TextGAN(L.LightningModule):
         self.automatic_optimization = False
         self.generator = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 6), nn.Softmax(-1))
         self.critic = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 1))
-        self.bias = nn.Parameter(torch.zeros(6))
 
     def configure_optimizers(self):
-        gen = torch.optim.Adam([*self.generator.parameters(), self.bias], 1e-2)
+        gen = torch.optim.Adam(self.generator.parameters(), 1e-2)
         return gen, torch.optim.Adam(self.critic.parameters(), 1e-2)
 
     def training_step(self, real, batch_idx):

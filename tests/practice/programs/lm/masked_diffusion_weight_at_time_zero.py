@@ -56,5 +56,6 @@ def verify(losses):
 TRUTH = Truth(
     fault="the weight 1/t is infinite at t = 0, where nothing is masked",
     names=("div",),
+    values=True,
     repair=("return ((offset + torch.arange(batch) / batch) % 1.0).clamp(min=1e-3)",),
 )

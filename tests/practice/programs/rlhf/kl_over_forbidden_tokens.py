@@ -59,5 +59,6 @@ def verify(history):
 TRUTH = Truth(
     fault="0 * (-inf - -inf) is NaN at the forbidden tokens",
     names=("inf",),
+    values=True,
     repair=("return logits.masked_fill(forbidden, -1e9)",),
 )

@@ -59,5 +59,6 @@ def verify(model):
 TRUTH = Truth(
     fault="log(1 - p) is infinite where p is 1, and so is its derivative",
     names=("log1p",),
+    values=True,
     repair=("return logps - torch.log1p(-logps.exp().clamp(max=1 - 1e-6))",),
 )

@@ -51,5 +51,6 @@ def verify(losses):
 TRUTH = Truth(
     fault="a transcript longer than its frames has an infinite loss",
     names=("ctc",),
+    values=True,
     repair=("criterion = nn.CTCLoss(blank=0, zero_infinity=True)",),
 )
