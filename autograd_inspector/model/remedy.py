@@ -24,6 +24,7 @@ from autograd_inspector.model.rewrites import (
     EnterInRounds,
     IntoBuffer,
     IntoParameter,
+    KeepResult,
     NotCopied,
     Reenter,
     ReturnGradient,
@@ -359,6 +360,7 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | KeepResult
     | NotCopied
     | ReturnGradient
     | ReturnIt

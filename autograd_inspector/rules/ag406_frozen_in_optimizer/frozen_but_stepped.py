@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import scales, writes_into, zeroed_in_place
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
@@ -85,7 +85,7 @@ def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
     gradient_assigned = any(
         w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in analysis.capture.grad_writes
     )
-    written = any(True for _ in writes_into(analysis, gradient, since, end))
+    written = any(not scales(op) for op, _ in writes_into(analysis, gradient, since, end))
     return gradient_assigned or written or bool(analysis.lifecycle.unfrozen([moved.tensor]))
 
 
