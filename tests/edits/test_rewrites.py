@@ -765,6 +765,23 @@ for _ in range(4):
 }
 
 
+def test_what_makes_the_model_too_is_not_run_again(tmp_path):
+    """One constructor makes the model and its optimizer: another call of it would train another model."""
+    text = """
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+                self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            def replace(self):
+                self.net[1] = nn.Linear(3, 1)
+        trainer = Trainer()
+        trainer.replace()
+        trainer.net(torch.randn(4, 3)).pow(2).mean().backward()
+        trainer.opt.step()
+        """
+    assert "trainer = Trainer()" not in changes(text, cured(tmp_path, text))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_edits_cure_the_program(tmp_path, name):
     """What was told is gone, nothing else is told, and the new lines are those."""

@@ -312,9 +312,9 @@ class GradientModified(ProgramEvent, frozen=True):
 class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 
-    ``name`` is the last op that did so there, ``at`` its index. ``of`` their gradients, or of other values, which are
-    ``tensors`` then. ``written``: it wrote to what had just been computed. ``in_hook``: it was computed of gradients, by
-    a hook on these tensors that returns nothing.
+    ``name`` is the last op that did so there, ``at`` its index. ``of`` their gradients, or of other values: these are
+    ``tensors`` then. ``written``: it wrote to what had just been computed. ``in_hook``: a hook on these tensors, which
+    returns nothing, computed it of gradients.
     """
 
     name: str

@@ -13,6 +13,7 @@ from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.settings import Settings, is_off
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -122,4 +123,5 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
             *analysis.user_frames(first.step.site, "step() changes it here"),
         ),
         tuple(names),
+        cures=tuple((SetArgument(place, "zero_grad", "set_to_none", ""),) for place in clearing[:1]),
     )
