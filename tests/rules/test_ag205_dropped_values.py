@@ -128,7 +128,7 @@ def test_parameters_that_take_part_in_nothing_else():
 
 
 def test_steps_that_are_used_or_of_no_account():
-    """Taken; dropped by the caller of the function that returns it; made of what no loss is computed with afterwards."""
+    """Taken; dropped by the caller of the function that returns it; made of what no loss is computed with."""
 
     def taken(scores):
         return scores.masked_fill(torch.ones(8, 8).triu(1).bool(), -1e9)
