@@ -5,6 +5,18 @@ import pytest
 from tests.edits.cured import changes, cured, report_of
 
 CURES = {
+    "a gradient that gathers at a detached tensor": (
+        """
+        enc, heads = nn.Linear(3, 3), nn.ModuleList(nn.Linear(3, 1) for _ in range(2))
+        opt = torch.optim.SGD([*enc.parameters(), *heads.parameters()], lr=0.1)
+        z = enc(torch.randn(4, 3))
+        d = z.detach().requires_grad_()
+        for head in heads:
+            head(d).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["z.backward(d.grad)"],
+    ),
     "frozen parameters whose gradient is cleared to zeros": (
         """
         net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
