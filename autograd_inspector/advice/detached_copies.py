@@ -7,8 +7,8 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, is_origin, may_learn
-from autograd_inspector.analysis.gradient_cuts.gathering import gathers
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
+from autograd_inspector.analysis.gradients.gathering import gathers
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import summarize_names

@@ -13,7 +13,7 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
-from autograd_inspector.analysis.gradient_cuts.gathering import gathers
+from autograd_inspector.analysis.gradients.gathering import gathers
 from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled

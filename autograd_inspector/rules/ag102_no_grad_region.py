@@ -12,7 +12,7 @@ from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
-from autograd_inspector.analysis.gradient_cuts.left_in_checkpoint import checkpoint_left
+from autograd_inspector.analysis.gradients.left_in_checkpoint import checkpoint_left
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op

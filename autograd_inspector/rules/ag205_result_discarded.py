@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.gradient_cuts.dropped import goes_on_without, starved_by
+from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
@@ -35,8 +35,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
         effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
-        iteration. A hook that binds `grad` to a new tensor must return it. The same holds for gradients that are to be
-        clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing.
+        iteration. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
+        that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing.
 
     Example
         ::
@@ -107,7 +107,7 @@ def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
     why = f": {summarize_names(starved)} {agree(starved, 'gets', 'get')} no gradient" if starved else ""
     return Problem(
         "warning",
-        f"`{event.name}` returns a new tensor that nothing uses, and {owner} goes on with its old value{why}",
+        f"`{event.name}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
         f"Assign the result: `x = x.{event.name}(...)`.",
         analysis.user_frames(event.site, "new value computed and dropped here"),
         (owner, *starved),
