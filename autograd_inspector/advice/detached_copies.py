@@ -5,8 +5,10 @@ from __future__ import annotations
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, is_origin, may_learn
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
+from autograd_inspector.analysis.gradients.gathering import gathers
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import summarize_names
@@ -16,6 +18,9 @@ _SEVERAL = 2
 
 def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
     """The advice for a cut that ``what`` makes; a copy that several losses are computed from may be right for some."""
+    gathered = handed_on(analysis, cut)
+    if gathered:
+        return f"Hand on the gradient that gathers there, once its last backward() is done: `{gathered}`."
     runs = _served(analysis, cut)
     if len(runs) < _SEVERAL:
         edit = _edit(analysis, cut.ops[0])
@@ -33,6 +38,15 @@ def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
             f"{summarize_names(names_of(analysis, cut.parameters))} needs the graph."
         )
     return f"Recompute it before each backward(): a graph can be used only once. Keep the {what} copy for comparisons."
+
+
+def handed_on(analysis: Analysis, cut: GradientCut) -> str:
+    """The statement that sends what gathered at a detached copy into the graph that it was cut from."""
+    op = cut.ops[0]
+    if gathers(analysis, cut) is None:
+        return ""
+    source, copy = called_on(analysis.capture.place(op.site), op.name), name_of(analysis, cut.through[0])
+    return f"{source}.backward({copy}.grad)" if is_path(source) and is_path(copy) and source != copy else ""
 
 
 def serves_one_loss(analysis: Analysis, cut: GradientCut) -> bool:

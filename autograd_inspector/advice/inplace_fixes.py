@@ -12,11 +12,11 @@ from autograd_inspector.advice.copies import (
     without_data,
 )
 from autograd_inspector.advice.quoting import written_out
-from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
+from autograd_inspector.advice.saved_tensors import around
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.torch_names import FOR_EACH
+from autograd_inspector.model.torch_names import CHECKPOINT, FOR_EACH
 
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
 

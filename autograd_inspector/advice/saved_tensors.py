@@ -9,6 +9,7 @@ from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Node, SavedTensor
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.torch_names import CHECKPOINT
 
 Saved = tuple[Node, SavedTensor]
 
@@ -16,10 +17,6 @@ Saved = tuple[Node, SavedTensor]
 def made_at(node: Node) -> int:
     """The first op index at which the node's saved tensors were already saved."""
     return node.op + 1 if node.op >= 0 else max(node.position, 0)
-
-
-CHECKPOINT = "CheckpointFunction.apply"
-"""The custom Function of torch's own by which a reentrant checkpoint runs the program's function."""
 
 
 def around(analysis: Analysis, op: Op) -> Op | None:

@@ -135,6 +135,8 @@ class OpKind(Flag):
     NORM = auto()
     """The root of a sum of squares."""
     TAKES_LOG = auto()
+    TAKES_LOG_BESIDE_ONE = auto()
+    """Of its argument plus one."""
     EXPONENTIATES = auto()
     POWERS = auto()
     SPREADS = auto()
@@ -276,6 +278,7 @@ _ROWS: Final = (
     ("exp_", _K.EXPONENTIATES | _K.SAVES_RESULT),
     ("log", _K.TAKES_LOG | _K.LIKELIHOOD),
     ("log_ log2 log2_ log10 log10_", _K.TAKES_LOG),
+    ("log1p log1p_", _K.TAKES_LOG_BESIDE_ONE),
     ("logsumexp", _K.LIKELIHOOD),
     ("sqrt sqrt_ rsqrt rsqrt_", _K.TAKES_ROOT | _K.SAVES_RESULT),
     ("expm1 elu selu celu tan", _K.SAVES_RESULT),

@@ -10,6 +10,7 @@ from autograd_inspector.edits.program import Program, end_of, first_place, start
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import AddUp, KeepOwnPart, WriteInto
+from autograd_inspector.model.rewrites import KeepResult
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.writing import written
 
@@ -66,6 +67,21 @@ def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
         methods.append(node.func)
         node = node.func.value
     return methods, node
+
+
+def kept_result(program: Program, remedy: KeepResult) -> list[Edit]:
+    """``x = x.relu()`` for ``x.relu()``, ``x = torch.relu(x)`` for ``torch.relu(x)``."""
+    statement = program.statement(remedy.at)
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return []
+    _, owner = _chain(statement.value)
+    if written(owner) in remedy.at.namespaces:
+        arguments = statement.value.args
+        owner = arguments[0] if arguments else owner
+    if not is_path(owner) or written(owner) in remedy.at.namespaces:
+        return []
+    begin = first_place(statement)
+    return [program.edit(begin, begin, f"{program.written(owner)} = ")]
 
 
 def added_up(program: Program, remedy: AddUp) -> list[Edit]:

@@ -46,7 +46,7 @@ from autograd_inspector.edits.expressions import (
     with_operand,
 )
 from autograd_inspector.edits.freezing import frozen, unfrozen
-from autograd_inspector.edits.into_place import added_up, own_part_kept, written_into
+from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered, registered_as_buffer
@@ -105,6 +105,7 @@ from autograd_inspector.model.rewrites import (
     GoOn,
     IntoBuffer,
     IntoParameter,
+    KeepResult,
     NotCopied,
     Reenter,
     ReturnGradient,
@@ -156,6 +157,7 @@ _WRITERS: Mapping[type, Writer] = {
     ReturnIt: returned,
     GoOn: goes_on,
     AddInPlace: added_in_place,
+    KeepResult: kept_result,
     NotCopied: not_copied,
     ReturnGradient: gradient_returned,
     Unfreeze: unfrozen,

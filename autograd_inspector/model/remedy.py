@@ -25,6 +25,7 @@ from autograd_inspector.model.rewrites import (
     GoOn,
     IntoBuffer,
     IntoParameter,
+    KeepResult,
     NotCopied,
     Reenter,
     ReturnGradient,
@@ -361,6 +362,7 @@ Remedies = tuple[
     | ReturnNew
     | AddInPlace
     | GoOn
+    | KeepResult
     | NotCopied
     | ReturnGradient
     | ReturnIt

@@ -158,6 +158,12 @@ class GoOn(Remedy, frozen=True):
     at: Location
 
 
+class KeepResult(Remedy, frozen=True):
+    """Give what the statement at a place calls a method on the result that the statement drops: ``x = x.relu()``."""
+
+    at: Location
+
+
 class NotCopied(Remedy, frozen=True):
     """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
 

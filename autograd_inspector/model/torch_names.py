@@ -4,6 +4,8 @@ EARLY_STOP = "_StopRecomputationError"
 """How checkpoint() ends a recomputation: no failure of the program's."""
 MODULE_HOOK = "BackwardHookFunction"
 """The Function with which torch calls the backward hooks of a module."""
+CHECKPOINT = "CheckpointFunction.apply"
+"""The Function by which a reentrant checkpoint runs the program's function."""
 SAVES_INPUTS = "_NoopSaveInputs"
 """The Function with which checkpoint() keeps its inputs in some versions."""
 

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
 from autograd_inspector.advice.detached_copies import attached as attached_advice
-from autograd_inspector.advice.detached_copies import serves_one_loss
+from autograd_inspector.advice.detached_copies import handed_on, serves_one_loss
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.cuts import attached, traced
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
+from autograd_inspector.analysis.gradients.gathering import gathers
 from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a, spelled
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParameterWrapped
-from autograd_inspector.model.remedy import Operand, Remedies
+from autograd_inspector.model.remedy import Insert, Operand, Remedies
 from autograd_inspector.model.torch_names import LOADING
 from autograd_inspector.model.wording import join_names
 
@@ -67,11 +68,17 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     if cut.ops[0].name == "grad":
         yield from traced(analysis, cut)
-    elif analysis.capture.sites[cut.ops[0].site].through == "Module.state_dict":
+        return
+    if analysis.capture.sites[cut.ops[0].site].through == "Module.state_dict":
         place = analysis.capture.place(cut.ops[0].site)
         owner = called_on(place, "state_dict")
         if place is not None and owner:
             yield (Operand(place, "whole", f"dict({owner}.named_parameters())"),)
+        return
+    gathered, last = handed_on(analysis, cut), gathers(analysis, cut)
+    if gathered and last is not None:
+        for place in analysis.user_frames(last.site, "")[:1]:
+            yield (Insert(place, gathered, "behind", outside_loops=True),)
     elif serves_one_loss(analysis, cut):
         yield from attached(analysis, cut.ops)
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.cut_problems import caused_by
+from autograd_inspector.advice.cut_problems import caused_by, cut_problem, outcome
 from autograd_inspector.advice.grad_mode_problems import region_problem
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, output_of_layer
+from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradients.left_in_checkpoint import checkpoint_left
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -42,9 +47,29 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _in_engine(analysis)
     for cut in caused_by(analysis, "no_grad"):
         region = analysis.capture.regions[cut.ops[0].region]
-        if region.library:
-            continue  # torch's own no_grad (initialisation, conversion; checkpointing, which AG106 judges).
-        yield region_problem(analysis, cut, region)
+        if not region.library:
+            yield region_problem(analysis, cut, region)
+            continue
+        # torch's own no_grad: initialisation, conversion; checkpointing, of whose result AG106 judges.
+        checkpoint = None if cut.partial else checkpoint_left(analysis, cut)
+        if checkpoint is not None:
+            yield _left_in_checkpoint(analysis, cut, checkpoint)
+
+
+def _left_in_checkpoint(analysis: Analysis, cut: GradientCut, checkpoint: Op) -> Problem:
+    """What a reentrant checkpoint's function leaves somewhere, in an attribute or a list."""
+    op = cut.ops[0]
+    return cut_problem(
+        analysis,
+        cut,
+        f"{outcome(analysis, cut)} was computed inside checkpoint(use_reentrant=True), which gives a graph only to what "
+        "the checkpointed function returns",
+        "Pass use_reentrant=False to checkpoint(), or return the tensor from the checkpointed function and use that one.",
+        dedupe_locations(
+            analysis.places((checkpoint, "checkpointed here"), (op, "computed here")),
+        ),
+        tuple(not_reentrant(analysis, checkpoint)),
+    )
 
 
 def _in_engine(analysis: Analysis) -> Iterator[Problem]:

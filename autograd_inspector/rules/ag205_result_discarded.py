@@ -1,17 +1,18 @@
-"""AG205: a new value of a parameter that is computed and thrown away."""
+"""AG205: a new value that is computed and thrown away."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import OutOfPlace, Remedies, WriteInto
-from autograd_inspector.model.rewrites import ReturnIt
+from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, summarize_names
 
 _UPDATES = (
@@ -29,12 +30,13 @@ _UPDATES = (
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A new value of a parameter that nothing uses: `p.clamp(-1, 1)` returns it, `p.clamp_(-1, 1)` writes it.
+    """A new value that nothing uses: `p.clamp(-1, 1)` returns it, `p.clamp_(-1, 1)` writes it.
 
     Why it matters
         The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
         effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
-        iteration. A hook that binds `grad` to a new tensor must return it.
+        iteration. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
+        that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing.
 
     Example
         ::
@@ -57,6 +59,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield _lost(analysis, event)
         elif event.in_hook:
             yield _unreturned(analysis, event)
+        elif event.of == "values":
+            if goes_on_without(analysis, event):
+                yield _dropped(analysis, event)
         elif is_a(event.name, _UPDATES):
             by_line.setdefault(line_of(analysis, event.site), []).append(event)
     for events in by_line.values():
@@ -66,6 +71,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
     names = names_of(analysis, dict.fromkeys(tensor for event in events for tensor in event.tensors))
+    if events[0].of == "gradients":
+        return _of_gradients(analysis, events, names)
     return Problem(
         "warning",
         f"`{events[0].name}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no parameter "
@@ -76,6 +83,36 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple(_written(analysis, events[0])),
+    )
+
+
+def _of_gradients(analysis: Analysis, events: list[ResultDiscarded], names: list[str]) -> Problem:
+    return Problem(
+        "warning",
+        f"`{events[0].name}` returns a new tensor, computed from the {agree(names, 'gradient', 'gradients')} of "
+        f"{summarize_names(names)}, that nothing uses: step() takes the {agree(names, 'gradient as it is', 'gradients as they are')}",
+        "Write the new value into the gradient: `p.grad.copy_(new_value)`, or the form of the method that ends in an "
+        "underscore (`p.grad.mul_(...)`, `p.grad.clamp_(...)`).",
+        analysis.places(*((event, "new gradient computed and discarded here") for event in events)),
+        tuple(names),
+        ops=tuple(event.at for event in events),
+        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(events[0].site, "")[:1]),
+    )
+
+
+def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
+    """The statement has no effect: what follows goes on with the old value, and by it nothing learns."""
+    owner = name_of(analysis, event.tensors[-1])
+    starved = names_of(analysis, starved_by(analysis, event))
+    why = f": {summarize_names(starved)} {agree(starved, 'gets', 'get')} no gradient" if starved else ""
+    return Problem(
+        "warning",
+        f"`{event.name}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
+        f"Assign the result: `x = x.{event.name}(...)`.",
+        analysis.user_frames(event.site, "new value computed and dropped here"),
+        (owner, *starved),
+        ops=(event.at,),
+        cures=tuple((KeepResult(place),) for place in analysis.user_frames(event.site, "")[:1]),
     )
 
 

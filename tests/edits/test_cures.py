@@ -5,6 +5,75 @@ import pytest
 from tests.edits.cured import changes, cured, report_of
 
 CURES = {
+    "a gradient that gathers at a detached tensor": (
+        """
+        enc, heads = nn.Linear(3, 3), nn.ModuleList(nn.Linear(3, 1) for _ in range(2))
+        opt = torch.optim.SGD([*enc.parameters(), *heads.parameters()], lr=0.1)
+        z = enc(torch.randn(4, 3))
+        d = z.detach().requires_grad_()
+        for head in heads:
+            head(d).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["z.backward(d.grad)"],
+    ),
+    "frozen parameters whose gradient is cleared to zeros": (
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+        opt = torch.optim.Adam(net.parameters(), lr=0.1)
+        for number in range(4):
+            if number == 2:
+                net[0].requires_grad_(False)
+            opt.zero_grad(set_to_none=False)
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            opt.step()
+        """,
+        ["opt.zero_grad()"],
+    ),
+    "gradients that are scaled and dropped": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            for g in [p.grad for p in net.parameters()]:
+                g.mul(0.1)
+            opt.step()
+        """,
+        ["g.mul_(0.1)"],
+    ),
+    "a sum that a statement drops": (
+        """
+        net, shift = nn.Linear(3, 3), nn.Linear(3, 3)
+        opt = torch.optim.SGD([*net.parameters(), *shift.parameters()], lr=0.1)
+        x = torch.randn(4, 3)
+        h = net(x)
+        torch.add(h, shift(x))
+        h.pow(2).mean().backward()
+        opt.step()
+        """,
+        ["h = torch.add(h, shift(x))"],
+    ),
+    "a loss that a reentrant checkpoint leaves behind": (
+        """
+        from torch.utils.checkpoint import checkpoint
+        class Gated(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer, self.gate = nn.Linear(3, 3), nn.Linear(3, 2)
+            def forward(self, x):
+                self.balance = self.gate(x).softmax(-1).pow(2).sum()
+                return self.layer(x)
+        net = Gated()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        h = checkpoint(net, torch.randn(4, 3, requires_grad=True), use_reentrant=True)
+        (h.pow(2).mean() + net.balance).backward()
+        opt.step()
+        """,
+        ["h = checkpoint(net, torch.randn(4, 3, requires_grad=True), use_reentrant=False)"],
+    ),
     "a detach between encoder and head": (
         """
         enc, head = nn.Linear(3, 3), nn.Linear(3, 1)

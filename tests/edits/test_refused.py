@@ -34,6 +34,7 @@ from autograd_inspector.model.rewrites import (
     EnterHere,
     GoOn,
     IntoParameter,
+    KeepResult,
     Reenter,
     SwapParts,
     SwapReturned,
@@ -129,6 +130,8 @@ CASES = {
         "y = torch.tensor([a - b for a, b in zip(x.tolist(), z)])\n",
         lambda t: TakeOff(place(t, "x.tolist()")),
     ),
+    "a call of what is no method": ("f(x)\n", lambda t: KeepResult(place(t, "f(x)"))),
+    "a result that is kept already": ("y = x.add(1)\n", lambda t: KeepResult(place(t, "x.add(1)"))),
     "an attribute that is computed of a local variable": (
         "class A:\n    def __init__(self, n):\n        self.x = n.exp()\n        self.y = 1\n",
         lambda t: AsProperty(place(t, "self.x = n.exp()")),

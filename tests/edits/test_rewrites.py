@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.edits.cured import changes, cured
+from tests.edits.cured import changes, cured, report_of
 
 _NET = "net = nn.Linear(3, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
 
@@ -841,6 +841,25 @@ for _ in range(4):
         ["y = y.clone()"],
     ),
 }
+
+
+def test_what_makes_the_model_too_is_not_run_again(tmp_path):
+    """One constructor makes the model and its optimizer: another call of it would train another model."""
+    text = """
+        class Trainer:
+            def __init__(self):
+                self.net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+                self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            def replace(self):
+                self.net[1] = nn.Linear(3, 1)
+        trainer = Trainer()
+        trainer.replace()
+        trainer.net(torch.randn(4, 3)).pow(2).mean().backward()
+        trainer.opt.step()
+        """
+    report, path = report_of(tmp_path, text)
+    assert [finding.rule for finding in report.findings] == ["AG405"]
+    assert report.patched().get(str(path), "").count("trainer = Trainer()") <= 1
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,4 +1,4 @@
-"""AG305: a scheduler that steps before its optimizer."""
+"""AG305: a scheduler that steps before its optimizer, or at each backward."""
 
 from __future__ import annotations
 
@@ -60,4 +60,51 @@ def test_other_orders(order):
 def test_one_round_tells_nothing():
     """A schedule that was moved on before training began looks the same."""
     report = inspected(lambda: learn(early, rounds=1))
+    assert report.findings == (), summary(report)
+
+
+def accumulated(order, rounds=6):
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=9)
+    for number in range(rounds):
+        net(torch.ones(3, 4)).pow(2).mean().backward()
+        order(optimizer, scheduler, number)
+
+
+def at_each_backward(optimizer, scheduler, number):
+    if number % 3 == 2:
+        optimizer.step()
+        optimizer.zero_grad()
+    scheduler.step()  # Fast.
+
+
+def at_each_step(optimizer, scheduler, number):
+    if number % 3 == 2:
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+
+
+def twice_a_step(optimizer, scheduler, number):
+    if number % 3 == 2:
+        optimizer.step()
+        optimizer.zero_grad()
+        for _ in range(3):
+            scheduler.step()
+
+
+def test_a_scheduler_that_counts_micro_batches():
+    """A hint that says how many times it steps for each step of the optimizer."""
+    report = inspected(lambda: accumulated(at_each_backward))
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == ("AG305", "info"), summary(report)
+    assert finding.locations[0].lineno == line_of(at_each_backward, "# Fast.")
+    assert "3 times" in finding.message
+
+
+@pytest.mark.parametrize("order", [at_each_step, twice_a_step])
+def test_schedulers_beside_the_step(order):
+    """One that steps with the optimizer, and one that is let run ahead there on purpose."""
+    report = inspected(lambda: accumulated(order))
     assert report.findings == (), summary(report)

@@ -51,6 +51,30 @@ def test_frozen_with_a_gradient_left():
     calm(healthy)
 
 
+def test_clipping_makes_no_gradient():
+    """A gradient of zeros, or an old one, is scaled with the others before the step: that is what it was before."""
+
+    def program(*, to_none):
+        net = network()
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        trained(optimizer, loss_of(net))
+        net[0].requires_grad_(False)
+        for _ in range(2):
+            if to_none:
+                net[2].zero_grad()
+            else:
+                optimizer.zero_grad(set_to_none=False)
+            loss_of(net).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+            optimizer.step()
+
+    culprit = "net[0].requires_grad_(False)"
+    finding = diagnosed(lambda: program(to_none=False), "AG406", culprit, severity="warning", where=program)
+    assert "holds zeros" in finding.message
+    finding = diagnosed(lambda: program(to_none=True), "AG406", culprit, severity="warning", where=program)
+    assert "applies it again" in finding.message
+
+
 def test_frozen_with_an_old_gradient():
     """Plain SGD applies the stale gradient itself; of momentum and weight decay it has none."""
 

@@ -178,7 +178,7 @@ def test_the_function_that_is_marked_is_blamed():
 
 
 def test_an_activation_on_a_hooked_output():
-    """A backward hook makes the module's output a view: the registration is told beside the in-place call."""
+    """A backward hook makes the module's output a view: the registration and the module are told beside the call."""
 
     def program(inplace=True):
         net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
@@ -188,6 +188,7 @@ def test_an_activation_on_a_hooked_output():
 
     found = diagnosed(program, "AG203", "F.elu(hidden", "hook", "hidden", severity="error")
     assert any("register_full_backward_hook" in place.source for place in found.locations)
+    assert "of 0, and must not" in found.message
     silent(lambda: program(inplace=False))
 
 

@@ -44,8 +44,14 @@ def made_afterwards(
 
 
 def _gives_it(analysis: Analysis, optimizer: OptimizerRecord, place: Location) -> bool:
-    """Whether a statement makes the optimizer, or gets it from a call: another call that makes one does more."""
+    """Whether a statement makes the optimizer, or gets it from a call: another call that makes one does more.
+
+    Nor may it make what the optimizer holds as well: run again, it would make another model.
+    """
     own = analysis.capture.place(optimizer.site)
+    sites = {site for tensor in optimizer.held for site in analysis.lifecycle.made_at(tensor)[:1]}
+    if any(frame.line == place.line for site in sites for frame in analysis.capture.site(site)):
+        return False
     return bool(place.assigned or place.target) or (own is not None and place.line == own.line)
 
 

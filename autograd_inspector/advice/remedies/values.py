@@ -13,6 +13,7 @@ from autograd_inspector.model.remedy import Operand, OtherModule, Remedies, Rena
 
 _GUARDS: Final[tuple[tuple[OpKind, Literal["first", "last"], str], ...]] = (
     (OpKind.TAKES_ROOT | OpKind.TAKES_LOG | OpKind.POWERS, "first", "{}.clamp(min=1e-12)"),
+    (OpKind.TAKES_LOG_BESIDE_ONE, "first", "{}.clamp(min=-1 + 1e-6)"),
     (OpKind.EXPONENTIATES, "first", "{}.clamp(max=50.0)"),
     (OpKind.ARC, "first", "{}.clamp(-1, 1) * (1 - 1e-6)"),
     (OpKind.DIVIDES, "last", "torch.where({} == 0, 1, {})"),

@@ -25,9 +25,14 @@ def writes_into(analysis: Analysis, gradient: int, start: int, end: int) -> Iter
 
 
 def zeroed_in_place(analysis: Analysis, gradients: Iterable[int], start: int, end: int) -> Op | None:
-    """The op that filled a gradient with zeros and after which nothing wrote to it any more: the last such one."""
+    """The op that filled a gradient with zeros and after which it was at most scaled: the last such one."""
     zeroing_ops = [op for gradient in gradients if (op := _zeroed(analysis, gradient, start, end)) is not None]
     return max(zeroing_ops, key=lambda op: op.index, default=None)
+
+
+def scales(op: Op) -> bool:
+    """Whether an op that writes into a gradient scales it, as clipping does: zeros stay zeros, an old one stays that one."""
+    return is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES)
 
 
 def _zeroed(analysis: Analysis, gradient: int, start: int, end: int) -> Op | None:
@@ -36,7 +41,7 @@ def _zeroed(analysis: Analysis, gradient: int, start: int, end: int) -> Op | Non
     last = made if made is not None and start <= made.index < end and is_a(made.name, OpKind.RETURNS_ZEROS) else None
     for op, write in writes_into(analysis, gradient, start, end):
         if not _zeroes(analysis, op, write):
-            last = None
+            last = last if scales(op) else None
         elif write.tensor == gradient or _covers(tensors[write.tensor], tensors[gradient]):
             last = op
     return last

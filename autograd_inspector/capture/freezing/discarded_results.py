@@ -1,9 +1,10 @@
-"""New values of parameters that nothing ever used: ``p.clamp(-1, 1)`` for ``p.clamp_(-1, 1)``."""
+"""New values of parameters, or of gradients, that nothing ever used: ``p.clamp(-1, 1)`` for ``p.clamp_(-1, 1)``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import CodeType
+from typing import Literal
 
 from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.recording.raw_records import (
@@ -39,22 +40,37 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     What a statement drops is gone at once. What it gives a name may have been meant for later: not where the next
     parameter's value took that name. Nor, in a dictionary, where that of the next round did.
     """
-    results = _results(recording)
-    unread = set(results)
+    told = set[int]()
+    for event in _of(recording, memory_of_parameters(recording), "parameters"):
+        told.add(event.site)
+        yield event
+    for event in _of(recording, _memory_of_gradients(recording), "gradients"):
+        if event.site not in told:
+            yield event
+
+
+def _of(
+    recording: Recording, memory: dict[int, int], of: Literal["parameters", "gradients"]
+) -> Iterator[ResultDiscarded]:
+    """Those of what was computed from what lies in some memory."""
+    results = _results(recording, memory)
+    assigned = {write.gradient for write in recording.grad_writes} if results else ()
+    unread = set(results).difference(assigned)
     for _, op in recording.ops.items() if unread else ():
         unread.difference_update(op[OP_INPUTS])
     by_site: dict[int, list[int]] = {}
     for result, (index, _) in results.items():
         by_site.setdefault(recording.ops[index][OP_SITE], []).append(result)
     gone = {result for result in unread if is_gone(recording, result)}
-    takers = _Takers()
+    takers = Takers()
     for site, members in by_site.items():
         last = results[members[-1]][0]
         several = len(members) > 1 and recording.ops[last][OP_NAME] != _ALIASING
-        again = several and _in_rounds(recording, [results[member][0] for member in members])
+        rounds = several and of == "parameters"  # Statistics of gradients are kept by name, until the next round's.
+        again = rounds and _in_rounds(recording, [results[member][0] for member in members])
         if gone.issuperset(members) and _is_dropped(recording, takers, site, several=several, again=again):
             tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
-            yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors))
+            yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors), of=of)
 
 
 def memory_of_parameters(recording: Recording) -> dict[int, int]:
@@ -64,9 +80,16 @@ def memory_of_parameters(recording: Recording) -> dict[int, int]:
     return {entry.storage: number for number, entry in entries if entry is not None and entry.storage >= 0}
 
 
-def _results(recording: Recording) -> dict[int, tuple[int, tuple[int, ...]]]:
-    """Result -> its op, and the parameters whose values went into it, of the same shape, outside of any module."""
-    registry, memory = recording.registry, memory_of_parameters(recording)
+def _memory_of_gradients(recording: Recording) -> dict[int, int]:
+    """Storage -> the parameter whose gradient lies there, of those that an optimizer stepped with."""
+    known = recording.registry.entries
+    pairs = ((known.get(each.gradient), each.tensor) for step in recording.steps for each in step.parameters)
+    return {entry.storage: tensor for entry, tensor in pairs if entry is not None and entry.storage >= 0}
+
+
+def _results(recording: Recording, memory: dict[int, int]) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """Result -> its op, and the parameters whose memory went into it, of the same shape, outside of any module."""
+    registry = recording.registry
     results: dict[int, tuple[int, tuple[int, ...]]] = {}
     stacked: dict[int, tuple[int, ...]] = {}
     for index, op in recording.ops.items() if memory else ():
@@ -125,7 +148,7 @@ def _in_rounds(recording: Recording, made: list[int]) -> bool:
     return any(made[0] < step.at < made[-1] for step in recording.steps)
 
 
-def _is_dropped(recording: Recording, takers: _Takers, site: int, *, several: bool, again: bool) -> bool:
+def _is_dropped(recording: Recording, takers: Takers, site: int, *, several: bool, again: bool) -> bool:
     """Whether the program's statement keeps no result: it drops it, or gives one name, or one key, several in turn."""
     chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
     through = recording.stacks.through.get(site, "")
@@ -135,7 +158,7 @@ def _is_dropped(recording: Recording, takers: _Takers, site: int, *, several: bo
     return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES)) or (again and taking == _ENTRY)
 
 
-class _Takers:
+class Takers:
     """What takes the results of a function's instructions; each function is read once."""
 
     def __init__(self) -> None:

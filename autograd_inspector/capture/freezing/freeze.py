@@ -9,6 +9,7 @@ import torch
 
 from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
+from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
@@ -56,6 +57,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *options_set(recording, error),
         *state_statements(recording),
         *discarded_results(recording),
+        *dropped_values(recording),
         *lost_writes(recording),
         *unreturned_results(recording),
         *idle_statements(recording),

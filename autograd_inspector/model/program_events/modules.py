@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from autograd_inspector.model.program_events.event import ProgramEvent
 
 
@@ -310,14 +312,16 @@ class GradientModified(ProgramEvent, frozen=True):
 class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 
-    ``name`` is the last op that did so there, ``at`` its index. ``written``: it wrote to what had just been computed.
-    ``in_hook``: it was computed of gradients, by a hook on these tensors that returns nothing.
+    ``name`` is the last op that did so there, ``at`` its index. ``of`` their gradients, or of other values: these are
+    ``tensors`` then. ``written``: it wrote to what had just been computed. ``in_hook``: a hook on these tensors, which
+    returns nothing, computed it of gradients.
     """
 
     name: str
     tensors: tuple[int, ...]
     written: bool = False
     in_hook: bool = False
+    of: Literal["parameters", "gradients", "values"] = "parameters"
 
     @property
     def api(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.advice.remedies.meeting import meeting_of
-from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import is_path, method_on
 from autograd_inspector.advice.toggled import LeftToggled, left_toggled, untoggled
 from autograd_inspector.analysis.analysis import Analysis
@@ -23,6 +22,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Insert, Remedies, Remove
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.torch_names import CHECKPOINT
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag106_no_trainable_input.bypassed import bypassed
 from autograd_inspector.rules.ag106_no_trainable_input.optimizer_without_trainable import (

@@ -124,8 +124,9 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str, error: TorchError)
         fix = _UNDER_NO_GRAD
     hooked = hooks_behind(analysis, made)
     if hooked:
-        hook = short_name(hooked[0].hook)
-        what = f"is a view that torch returned because of the backward hook `{hook}`, and must not be modified in place"
+        hook, call = short_name(hooked[0].hook), analysis.capture.call_of(made) if made is not None else None
+        of = f" of {call.path}" if call is not None and call.path else ""
+        what = f"is a view that torch returned because of the backward hook `{hook}`{of}, and must not be modified in place"
         made, fix = None, _WITH_HOOK
     by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Problem(

@@ -19,6 +19,7 @@ _CURES: Final = {
     "late.",
     OpKind.EXPONENTIATES: "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
     OpKind.TAKES_LOG: "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
+    OpKind.TAKES_LOG_BESIDE_ONE: "Keep its argument above -1: `torch.log1p(x.clamp(min=-1 + 1e-6))`.",
     OpKind.SPREADS: "The std or var of one value is 0 / 0: take it over more than one, or pass correction=0.",
     OpKind.SOFTMAX: "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, "
     "or mask with a finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
@@ -34,6 +35,11 @@ def cure(op: Op | None) -> str:
     """What to write instead of an op that makes NaN or Inf, or whose derivative does."""
     cures = (text for kinds, text in _CURES.items() if op is not None and is_a(op.name, kinds))
     return next(cures, "Bound the inputs of this op, or compute in a wider dtype.")
+
+
+def is_indefinite(op: Op) -> bool:
+    """Whether an op makes NaN of two values of which one is infinite: of their difference, of a product with 0."""
+    return is_a(op.name, OpKind.SUBTRACTS | OpKind.MULTIPLIES)
 
 
 def overflow_cure(analysis: Analysis, fault: ValueFault, op: Op) -> str:

@@ -19,7 +19,13 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
-from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, explained_by_size, overflow_cure
+from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import (
+    all_ignored,
+    cure,
+    explained_by_size,
+    is_indefinite,
+    overflow_cure,
+)
 from autograd_inspector.rules.ag304_nan_or_inf.origins import (
     faults,
     forward_fault_in,
@@ -179,6 +185,8 @@ def _produced(
         origin, fix = "from numbers that are not tensors yet", _DATA
     elif size is not None:
         why, fix = size.why, size.fix or fix
+    elif not sound and is_indefinite(op) and _infinite(analysis, op) is not None:
+        fix = _FINITE_MASK
     elif target:
         why = f": every target equals ignore_index ({target}), so the mean is over zero elements"
         fix = (
@@ -218,6 +226,7 @@ def _all_kept_finite(analysis: Analysis, op: Op, run: Backward) -> Iterator[Reme
     yield from kept_finite(analysis, op, forward=True)
 
 
+_FINITE_MASK = "inf - inf and 0 * inf are NaN: mask with a finite number, `masked_fill(mask, -1e9)`."
 _DATA = "Check the data: `torch.isfinite(batch).all()`."
 
 
@@ -234,8 +243,8 @@ def _infinite(analysis: Analysis, op: Op) -> Op | None:
 
 
 def _masked(analysis: Analysis, op: Op) -> Iterator[Remedies]:
-    """A softmax whose mask is a finite number."""
-    made = _infinite(analysis, op) if is_a(op.name, OpKind.SOFTMAX) else None
+    """A softmax, or a difference or product behind one, whose mask is a finite number."""
+    made = _infinite(analysis, op) if is_a(op.name, OpKind.SOFTMAX) or is_indefinite(op) else None
     if made is not None:
         yield from masked_finitely(analysis, made)
 

@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import scales, writes_into, zeroed_in_place
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.settings import Settings, is_off
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -85,7 +86,7 @@ def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
     gradient_assigned = any(
         w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in analysis.capture.grad_writes
     )
-    written = any(True for _ in writes_into(analysis, gradient, since, end))
+    written = any(not scales(op) for op, _ in writes_into(analysis, gradient, since, end))
     return gradient_assigned or written or bool(analysis.lifecycle.unfrozen([moved.tensor]))
 
 
@@ -122,4 +123,5 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
             *analysis.user_frames(first.step.site, "step() changes it here"),
         ),
         tuple(names),
+        cures=tuple((SetArgument(place, "zero_grad", "set_to_none", ""),) for place in clearing[:1]),
     )

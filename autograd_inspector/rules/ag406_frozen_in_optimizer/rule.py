@@ -186,7 +186,7 @@ def _detached(analysis: Analysis) -> Iterator[Problem]:
     """`p.detach()` as a statement: it returns an alias that nobody keeps, and the parameter learns as before."""
     for event in analysis.capture.events_of(ResultDiscarded):
         moved = [t for t in event.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
-        if event.written or not is_a(event.name, OpKind.DETACHES) or not moved:
+        if event.written or event.of != "parameters" or not is_a(event.name, OpKind.DETACHES) or not moved:
             continue
         names = [name_of(analysis, t) for t in moved]
         yield Problem(

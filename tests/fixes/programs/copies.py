@@ -56,6 +56,36 @@ for _ in range(2):
         ),
         symptom="bool((net.weight.abs() > 0.011).any())",
     ),
+    "scaled gradients are dropped": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    for p in net.parameters():
+        p.grad.clamp(-0.001, 0.001)
+    optimizer.step()
+""",
+        by("`p.grad.copy_(new_value)`", "p.grad.clamp(-0.001, 0.001)", "p.grad.copy_(p.grad.clamp(-0.001, 0.001))"),
+        by("`p.grad.clamp_(...)`", "p.grad.clamp(-0.001, 0.001)", "p.grad.clamp_(-0.001, 0.001)"),
+        symptom="bool((net.weight.grad.abs() > 0.002).any())",
+    ),
+    "a step of the forward is dropped": case(
+        "AG205",
+        """
+net, shift = nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *shift.parameters()], lr=0.1)
+x = torch.randn(3, 4)
+h = net(x)
+h.add(shift(x))
+h.pow(2).mean().backward()
+optimizer.step()
+""",
+        by("`x = x.add(...)`", "h.add(shift(x))", "h = h.add(shift(x))"),
+        symptom="shift.weight.grad is None",
+    ),
     "a parametrized weight is written and lost": case(
         "AG205",
         """

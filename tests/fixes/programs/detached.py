@@ -61,6 +61,20 @@ of_generator.step()
         ),
         symptom="generator.weight.grad is None",
     ),
+    "a gradient gathers at a detached tensor": case(
+        "AG101",
+        """
+encoder, heads = nn.Linear(4, 4), nn.ModuleList(nn.Linear(4, 1) for _ in range(2))
+optimizer = torch.optim.SGD([*encoder.parameters(), *heads.parameters()], lr=0.1)
+z = encoder(torch.randn(3, 4))
+d = z.detach().requires_grad_()
+for head in heads:
+    head(d).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("`z.backward(d.grad)`", "\noptimizer.step()", "\nz.backward(d.grad)\noptimizer.step()"),
+        symptom="encoder.weight.grad is None",
+    ),
     "two losses train through one detached tensor": case(
         "AG101",
         """

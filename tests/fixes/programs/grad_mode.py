@@ -5,6 +5,36 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a loss is left behind in a reentrant checkpoint": case(
+        "AG102",
+        """
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.gate = nn.Linear(4, 4), nn.Linear(4, 3)
+    def forward(self, x):
+        self.balance = self.gate(x).softmax(-1).pow(2).sum()
+        return self.layer(x)
+net = Gated()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out = checkpoint(net, torch.randn(3, 4, requires_grad=True), use_reentrant=True)
+(out.pow(2).mean() + net.balance).backward()
+optimizer.step()
+""",
+        by("Pass use_reentrant=False", "use_reentrant=True", "use_reentrant=False"),
+        by(
+            "return the tensor from the checkpointed function",
+            "self.balance = self",
+            "balance = self",
+            "return self.layer(x)",
+            "return self.layer(x), balance",
+            "out = ",
+            "out, balance = ",
+            "net.balance)",
+            "balance)",
+        ),
+        symptom="net.gate.weight.grad is None",
+    ),
     "a forward stands in a block of no_grad": case(
         "AG102",
         """

@@ -52,6 +52,23 @@ CASES = {
         symptom=BAD,
         values=True,
     ),
+    "a logarithm of one more than minus one": case(
+        "AG304",
+        trained("p = (out.abs() + 100).sigmoid()", "-torch.log1p(-p).mean()"),
+        by("`torch.log1p(x.clamp(min=-1 + 1e-6))`", "log1p(-p)", "log1p((-p).clamp(min=-1 + 1e-6))"),
+        symptom=BAD,
+        values=True,
+    ),
+    "a divergence over masked places": case(
+        "AG304",
+        trained(
+            "logs = out.masked_fill(torch.eye(4)[:3] > 0, -torch.inf).log_softmax(1)",
+            "(logs.exp() * (logs - logs.detach())).sum(1).mean()",
+        ),
+        by("`masked_fill(mask, -1e9)`", "-torch.inf", "-1e9"),
+        symptom=BAD,
+        values=True,
+    ),
     "a logarithm of one minus a probability": case(
         "AG304",
         trained("p = (out.abs() + 100).sigmoid()", "-(1 - p).log().mean()"),

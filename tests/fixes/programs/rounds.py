@@ -119,6 +119,28 @@ for step in range(5):
         ),
         symptom="up.grad is None",
     ),
+    "a scheduler steps at each micro-batch": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+for i in range(4):
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    if i % 2:
+        optimizer.step()
+        optimizer.zero_grad()
+    scheduler.step()
+""",
+        by(
+            "Call the scheduler's step() after optimizer.step()",
+            "        optimizer.step()\n",
+            "        optimizer.step()\n        scheduler.step()\n",
+            "        optimizer.zero_grad()\n    scheduler.step()\n",
+            "        optimizer.zero_grad()\n",
+        ),
+        symptom="scheduler.last_epoch == 4",
+    ),
     "a scheduler steps first": case(
         "AG305",
         """
