@@ -109,7 +109,7 @@ def _why_alone(capture: Capture, reductions: Reductions, reached: Reached, tenso
     if loss is not None:
         return Unreduced("loss", (tensor,), reached, 1, exchange=loss)
     if reductions.meant:
-        return None if exchanges.in_functions else _left_out(capture, reductions, reached, tensor)
+        return None if exchanges.in_functions or reductions.alone_before(tensor) else _left_out(capture, reductions, reached, tensor)
     return Unreduced("nothing", (tensor,), reached, 1) if reductions.alike is not None else None
 
 

@@ -282,6 +282,12 @@ class Reductions:
         """Whether some gradient is reduced: then each rank is to hold a replica."""
         return any(each.reduced for each in self.reached) or self.shards_meant
 
+    def alone_before(self, tensor: int) -> bool:
+        """Whether all steps of a parameter lie before the first reduction: this rank began with a training of its own."""
+        first = min((each.run.start for each in self.reached if each.reduced), default=-1)
+        steps = [step.at for step in self._capture.steps if any(p.tensor == tensor for p in step.parameters)]
+        return bool(steps) and max(steps) < first
+
     @cached_property
     def shards_meant(self) -> bool:
         """Whether some step was given gradients that ``fully_shard`` has reduced and dealt out."""

@@ -161,7 +161,9 @@ class _Summary:
             whose.pop(flat, None)  # Each rank has another part of it, which begins with another parameter.
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
-            carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
+            # Of objects that one rank sends the others see nothing but copies.
+            given = () if is_a(event.name, OpKind.SENDS_OBJECTS) else event.tensors
+            carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, given) if t in whose)
             what = " ".join([event.name, event.op, *self.names(carried)])
             yield line[event.name, event.site], what, exchanges.agreed_size(event)
 

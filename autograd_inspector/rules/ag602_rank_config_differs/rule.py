@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
@@ -55,8 +56,11 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
     reduced = {name for summary in ranks.values() for name in summary.reduced}
     reduced -= {name for summary in ranks.values() for name in summary.sent}
     concerned: dict[Difference, list[str]] = {}
+    models = Counter(row.name for row in placement.rows)
     for row in placement.differing:
         for difference in row.differences:
+            if models[row.name] > 1 and "none" in dict(difference.values):
+                continue  # Of two models of one name some ranks have kept only the one that is trained.
             if row.name in reduced and difference.what not in _PLACED and not difference.what.startswith("state "):
                 concerned.setdefault(difference, []).append(row.name)
     yield from _state_loaded(ranks)

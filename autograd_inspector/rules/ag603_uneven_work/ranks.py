@@ -282,6 +282,8 @@ def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         most = max(each.times for each in done.values())
         ahead = tuple(rank for rank, each in done.items() if each.times == most)
         behind = tuple(rank for rank in done if rank not in ahead)
+        if not any(done[rank].names for rank in ahead):
+            continue  # What no rank reduces: a model of its own.
         names = tuple(dict.fromkeys(name for each in done.values() for name in each.names))
         kind = done[ahead[0]].api
         yield (
