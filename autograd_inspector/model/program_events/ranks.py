@@ -108,16 +108,23 @@ class ShardSyncSet(ProgramEvent, frozen=True):
     """A sharded module was told whether backwards are to reduce: ``set_requires_gradient_sync(on)``.
 
     ``flat``: it is a FullyShardedDataParallel, whose forward began in its ``no_sync()``, or for the first time behind.
+    ``replicas``: only between replicas of the shards, by ``set_requires_all_reduce(on)``.
     """
 
     type: str
     on: bool
     flat: bool = False
+    replicas: bool = False
 
     @property
     def api(self) -> str:
         """The method."""
-        return f"{self.type}.no_sync()" if self.flat else f"{self.type}.set_requires_gradient_sync({self.on})"
+        return f"{self.type}.no_sync()" if self.flat else f"{self.type}.{self.method}({self.on})"
+
+    @property
+    def method(self) -> str:
+        """What sets it, of a sharded module."""
+        return "set_requires_all_reduce" if self.replicas else "set_requires_gradient_sync"
 
 
 class GradientsLeftLocal(_OfWrapper, frozen=True):
