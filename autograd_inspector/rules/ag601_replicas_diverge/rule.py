@@ -10,6 +10,7 @@ from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
+from autograd_inspector.rules.ag601_replicas_diverge.counted_by_all import counted_by_all
 from autograd_inspector.rules.ag601_replicas_diverge.divided_again import divided_again
 from autograd_inspector.rules.ag601_replicas_diverge.gathered_into_one import gathered_into_one
 from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
@@ -71,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from summed_again(analysis)
     yield from summed_shards(analysis)
     yield from divided_again(analysis)
+    yield from counted_by_all(analysis)
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
     yield from gathered_into_one(analysis)
