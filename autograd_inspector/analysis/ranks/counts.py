@@ -74,7 +74,9 @@ def _summed(
         calls = [call for call in sums if call.at < end and memory in map(storage, call.tensors)]
         if calls:
             later = capture.ops[calls[-1].at + 1 : end]
-            written = any(write.storage == memory for op in later for write in op.writes if not is_a(op.name, _SAME_NUMBER))
+            written = any(
+                write.storage == memory for op in later for write in op.writes if not is_a(op.name, _SAME_NUMBER)
+            )
             return None if written else calls[-1]
         if birth < 0 or not is_a(capture.ops[birth].name, _SAME_NUMBER) or len(capture.ops[birth].inputs) != 1:
             return None

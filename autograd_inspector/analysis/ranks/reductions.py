@@ -9,6 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.analysis.ranks.exchanges import Exchanges
+from autograd_inspector.analysis.ranks.losses import averages_loss
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -54,6 +55,7 @@ class Reductions:
         self._timeline = timeline
         self._gradients = gradients
         self.exchanges = Exchanges(capture)
+        self._means: dict[int, Communicated | None] = {}
         self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
         self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
         self._left = {event.run: event for event in capture.events_of(GradientsLeftLocal)}
@@ -218,6 +220,12 @@ class Reductions:
         ]
         losses = self.on_the_way_to(run) if events else set()
         return next((event for event in events if not losses.isdisjoint(event.tensors)), None)
+
+    def averages_loss(self, run: Backward) -> Communicated | None:
+        """The call that makes the loss a mean over the ranks, by a Function: each rank gets the gradient of its own."""
+        if run.index not in self._means:
+            self._means[run.index] = averages_loss(self._capture, self.exchanges, run)
+        return self._means[run.index]
 
     def on_the_way_to(self, run: Backward) -> set[int]:
         """The tensors that a backward starts from, and those that they were computed from, as long as each is as small."""

@@ -72,7 +72,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     } | analysis.losses_without_backward.keys()
     left = [
         tensor
-        for tensor in sorted(analysis.without_gradient - explained - (analysis.in_graph_without_gradient - _joined(analysis)))
+        for tensor in sorted(
+            analysis.without_gradient - explained - (analysis.in_graph_without_gradient - _joined(analysis))
+        )
         if _met_by_a_step(analysis, tensor)
     ]
     aside = {t: ops for t in left if (ops := unrecorded(analysis, t))}

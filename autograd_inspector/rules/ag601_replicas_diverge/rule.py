@@ -15,6 +15,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.divided_again import divide
 from autograd_inspector.rules.ag601_replicas_diverge.gathered_into_one import gathered_into_one
 from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
 from autograd_inspector.rules.ag601_replicas_diverge.layers_parted import layers_parted
+from autograd_inspector.rules.ag601_replicas_diverge.left_over import left_over_used
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
@@ -73,6 +74,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from summed_shards(analysis)
     yield from divided_again(analysis)
     yield from counted_by_all(analysis)
+    yield from left_over_used(analysis)
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
     yield from gathered_into_one(analysis)
