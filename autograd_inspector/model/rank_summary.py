@@ -31,6 +31,19 @@ class Moment(Struct, frozen=True, omit_defaults=True):
     digests: dict[str, int]
 
 
+class Turned(Struct, frozen=True, omit_defaults=True):
+    """A gradient that crossed between two stages of a pipeline, number ``back`` of the messages from the later one.
+
+    It is of message ``there`` of those to the later stage. ``peer`` is the other stage; ``forward``: this is the earlier.
+    """
+
+    peer: int
+    there: int
+    back: int
+    forward: bool
+    places: tuple[Location, ...] = ()
+
+
 class Dealt(Struct, frozen=True, omit_defaults=True):
     """The ``orders`` in which a sampler shuffled, epoch by epoch: each the seed and the epoch together.
 
@@ -69,7 +82,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``value`` says which of them it is. ``dealt``: how samplers shuffled the data of which each rank gets a part.
     ``step_lines``: the steps at each line. ``roots``: of each exchange in ``sequence`` the rank that it sends from, or
     to, -1 where there is none. ``kept``: fingerprints of weights that nothing steps, of models that are called without
-    grad mode, where values are read.
+    grad mode, where values are read. ``turned``: the gradients that stages of a pipeline exchanged.
     """
 
     replica: bool = False
@@ -112,3 +125,4 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     roots: tuple[int, ...] = ()
     kept: dict[str, int] = {}
     kept_place: tuple[Location, ...] = ()
+    turned: tuple[Turned, ...] = ()

@@ -14,6 +14,7 @@ from autograd_inspector.analysis.ranks.layers import computed, moved
 from autograd_inspector.analysis.ranks.loading import loads
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.passes import passes_of
+from autograd_inspector.analysis.ranks.pipelines import turned
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
@@ -106,6 +107,7 @@ class _Summary:
             () if capture.history.folded else tuple(self._step_lines()),
             () if capture.history.folded else tuple(event.peer for event in self._joined[:_CALLS]),
             *self._kept(),
+            tuple(turned(capture, reductions.timeline, reductions, self.places)),
         )
 
     def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:

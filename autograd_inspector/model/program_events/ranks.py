@@ -144,7 +144,7 @@ class Communicated(ProgramEvent, frozen=True):
     calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
     it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
     before it was done. ``results``: a functional one returned these and wrote to nothing. ``peer``: the rank that it
-    sends to or receives from, -1 where there is no single one.
+    sends to or receives from, -1 where there is no single one. ``tagged``: it was given a tag, which tells messages apart.
     """
 
     name: str
@@ -158,6 +158,7 @@ class Communicated(ProgramEvent, frozen=True):
     begun: bool = False
     results: tuple[int, ...] = ()
     peer: int = -1
+    tagged: bool = False
 
     @property
     def api(self) -> str:

@@ -23,6 +23,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
 from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
+from autograd_inspector.rules.ag601_replicas_diverge.sent_again import sums_sent_back
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
@@ -75,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from divided_again(analysis)
     yield from counted_by_all(analysis)
     yield from left_over_used(analysis)
+    yield from sums_sent_back(analysis)
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
     yield from gathered_into_one(analysis)

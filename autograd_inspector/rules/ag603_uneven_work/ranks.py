@@ -10,6 +10,7 @@ from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted
 from autograd_inspector.rules.ag603_uneven_work.passes import passes_apart
+from autograd_inspector.rules.ag603_uneven_work.pipelines import crossed
 
 Across = tuple[Problem, tuple[int, ...]]
 
@@ -17,6 +18,7 @@ Across = tuple[Problem, tuple[int, ...]]
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
     found = [*_roots(ranks)] or [*_calls(ranks)] or [*_order(ranks)] or [*passes_apart(ranks)]
+    found = found or [*crossed(ranks)]
     yield from found or [*_waits(ranks)] or [*_steps(ranks)] or [*_moments(ranks)]
 
 

@@ -50,6 +50,9 @@ _SENDS = ("send", "isend")
 """They write to nothing here."""
 _PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src", "broadcast": "src", "reduce": "dst"}
 """Call to or from one rank -> what it names that one, which also is its second argument."""
+_TAGGED = ("send", "isend", "recv", "irecv")
+_BEFORE_TAG = 3
+"""Arguments before it: the tensor, the rank, the group."""
 _BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
 _ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
 """What a program may do with what it has begun."""
@@ -167,6 +170,7 @@ class _OpenCollective(NamedTuple):
     op: str
     world: int
     peer: int = -1
+    tagged: bool = False
 
 
 class _Collective:
@@ -187,7 +191,8 @@ class _Collective:
             op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
             peer = self._guard.run(_peer, self._name, args, kwargs)
             peer = -1 if peer is None else peer
-            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer),)
+            tagged = self._name in _TAGGED and bool(kwargs.get("tag", args[3] if len(args) > _BEFORE_TAG else 0))
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer, tagged),)
             self._recording.pause(Pause(sys._getframe(1)))
 
     def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
@@ -224,6 +229,7 @@ class _Collective:
                 failed,
                 begun,
                 peer=call.peer,
+                tagged=call.tagged,
             )
         )
         return site
