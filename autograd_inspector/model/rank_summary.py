@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from autograd_inspector.model.location import Location
@@ -34,13 +36,14 @@ class Moment(Struct, frozen=True, omit_defaults=True):
 class Turned(Struct, frozen=True, omit_defaults=True):
     """A gradient that crossed between two stages of a pipeline, number ``back`` of the messages from the later one.
 
-    It is of message ``there`` of those to the later stage. ``peer`` is the other stage; ``forward``: this is the earlier.
+    It is that of message ``there`` of those to the later stage. ``what``: this is the earlier one, and "used" it for
+    that, or the later one, and "sent" it for that. ``peer`` is the other stage.
     """
 
+    what: Literal["used", "sent"]
     peer: int
     there: int
     back: int
-    forward: bool
     places: tuple[Location, ...] = ()
 
 
@@ -83,6 +86,8 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``step_lines``: the steps at each line. ``roots``: of each exchange in ``sequence`` the rank that it sends from, or
     to, -1 where there is none. ``kept``: fingerprints of weights that nothing steps, of models that are called without
     grad mode, where values are read. ``turned``: the gradients that stages of a pipeline exchanged.
+    ``senders``: lines that send weights from one rank, the ``value``, between the steps. ``unclipped``: the gradients
+    of such layers before torch's clipping changed them, step by step.
     """
 
     replica: bool = False
@@ -126,3 +131,5 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     kept: dict[str, int] = {}
     kept_place: tuple[Location, ...] = ()
     turned: tuple[Turned, ...] = ()
+    senders: tuple[Done, ...] = ()
+    unclipped: tuple[Done, ...] = ()

@@ -60,14 +60,14 @@ def turned(capture: Capture, timeline: Timeline, reductions: Reductions, places:
             for peer in {call.peer for call in calls}:
                 there, back = sent.last(root, run.start, peer), received.last(weight, run.start, peer)
                 if there is not None and back is not None:
-                    yield Turned(peer, there[0], back[0], True, places(back[1].site, "gradient received here"))
+                    yield Turned("used", peer, there[0], back[0], places(back[1].site, "gradient received here"))
     leaves = {gradient: leaf for leaf, gradients in _gradients_of_inputs(capture, reductions) for gradient in gradients}
     for number, call in sent.calls[:_MOST] if leaves else ():
         leaf = next((leaves[o] for o in map(reductions.exchanges.origin, call.tensors) if o in leaves), -1)
         run = next(iter(timeline.backwards_to(leaf).before(call.at + 1)), None)
         there = received.last(leaf, run.start, call.peer) if run is not None else None
         if there is not None:
-            yield Turned(call.peer, there[0], number, False, places(call.site, "gradient sent here"))
+            yield Turned("sent", call.peer, there[0], number, places(call.site, "gradient sent here"))
 
 
 def _gradients_of_inputs(capture: Capture, reductions: Reductions) -> Iterator[tuple[int, frozenset[int]]]:

@@ -10,7 +10,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.dealing import dealt
 from autograd_inspector.analysis.ranks.lanes import lane_of
-from autograd_inspector.analysis.ranks.layers import computed, moved
+from autograd_inspector.analysis.ranks.layers import computed, moved, unclipped
 from autograd_inspector.analysis.ranks.loading import loads
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.passes import passes_of
@@ -108,6 +108,8 @@ class _Summary:
             () if capture.history.folded else tuple(event.peer for event in self._joined[:_CALLS]),
             *self._kept(),
             tuple(turned(capture, reductions.timeline, reductions, self.places)),
+            tuple(self._senders()),
+            tuple(unclipped(capture, layers, self.places, self.names)),
         )
 
     def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:
@@ -175,6 +177,20 @@ class _Summary:
             return []
         weights = (tensor.id for tensor in self.capture.tensors if tensor.kind == "parameter")
         return self.names(tensor for tensor in weights if self.reductions.averaged(tensor))
+
+    def _senders(self) -> Iterator[Done]:
+        """Lines at which one rank sends weights as they are, from the first step on: each with that rank."""
+        first = min((step.at for step in self.capture.steps), default=len(self.capture.ops))
+        parameters = {tensor.id for tensor in self.capture.tensors if tensor.kind == "parameter"}
+        lines: dict[tuple[str, int, int], list[int]] = {}
+        for event in self._joined:
+            if is_a(event.name, OpKind.FROM_ONE_RANK) and event.peer >= 0 and event.at > first:
+                carried = parameters.intersection(map(self.reductions.exchanges.origin, event.tensors))
+                lines.setdefault((event.name, event.site, event.peer), []).extend(carried)
+        for (name, site, root), tensors in lines.items():
+            if tensors:
+                names = tuple(dict.fromkeys(self.names(sorted(tensors))))
+                yield Done(name, self.places(site, f"{name} called here"), len(tensors), names, str(root))
 
     def _edits(self) -> Iterator[Done]:
         """Lines that compute new values of replicated weights from their old ones, past any step."""

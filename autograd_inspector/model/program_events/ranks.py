@@ -144,7 +144,8 @@ class Communicated(ProgramEvent, frozen=True):
     calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
     it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
     before it was done. ``results``: a functional one returned these and wrote to nothing. ``peer``: the rank that it
-    sends to or receives from, -1 where there is no single one. ``tagged``: it was given a tag, which tells messages apart.
+    sends to or receives from, -1 where there is no single one. ``tagged``: it was given a tag that tells messages
+    apart.
     """
 
     name: str

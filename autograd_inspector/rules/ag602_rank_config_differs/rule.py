@@ -11,7 +11,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag602_rank_config_differs.owners import other_owners
+from autograd_inspector.rules.ag602_rank_config_differs.owners import other_owners, overwritten
 
 _PLACED = ("shape", "device", "placements", "held")
 """How parameters are dealt out to ranks, not how they are trained."""
@@ -66,6 +66,7 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
     yield from _state_loaded(ranks)
     yield from _precision(ranks)
     yield from other_owners(ranks, placement)
+    yield from overwritten(ranks, placement)
     for difference, names in concerned.items():
         having = difference.values[-1][1]
         yield (

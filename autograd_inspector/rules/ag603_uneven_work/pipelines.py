@@ -14,7 +14,7 @@ def crossed(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: the first gradient that one stage sent for another micro-batch than the other used it for."""
     for rank, summary in ranks.items():
         for used in summary.turned:
-            meant = _meant(ranks, rank, used) if used.forward else None
+            meant = _meant(ranks, rank, used) if used.what == "used" else None
             if meant is not None and meant.there != used.there:
                 yield (
                     Problem(
@@ -34,4 +34,4 @@ def crossed(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
 def _meant(ranks: Mapping[int, RankSummary], rank: int, used: Turned) -> Turned | None:
     """What the other rank says of the same gradient."""
     theirs = ranks[used.peer].turned if used.peer in ranks else ()
-    return next((t for t in theirs if not t.forward and t.peer == rank and t.back == used.back), None)
+    return next((t for t in theirs if t.what == "sent" and t.peer == rank and t.back == used.back), None)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.calls.arguments import gather
-from autograd_inspector.capture.observers.distributed.fingerprints import several_ranks
+from autograd_inspector.capture.observers.distributed.several import several_ranks
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.modules import own_children
