@@ -16,6 +16,7 @@ from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.passes import passes_of
 from autograd_inspector.analysis.ranks.pipelines import turned
 from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.ranks.summed_back import summed_back
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.timeline import Timeline
@@ -110,6 +111,7 @@ class _Summary:
             tuple(turned(capture, reductions.timeline, reductions, self.places)),
             tuple(self._senders()),
             tuple(unclipped(capture, layers, self.places, self.names)),
+            tuple(summed_back(capture, reductions, self.places)),
         )
 
     def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:

@@ -145,7 +145,7 @@ class Communicated(ProgramEvent, frozen=True):
     it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
     before it was done. ``results``: a functional one returned these and wrote to nothing. ``peer``: the rank that it
     sends to or receives from, -1 where there is no single one. ``tagged``: it was given a tag that tells messages
-    apart.
+    apart. ``digest``: the fingerprint of what a Function reduces, where values are read.
     """
 
     name: str
@@ -160,6 +160,7 @@ class Communicated(ProgramEvent, frozen=True):
     results: tuple[int, ...] = ()
     peer: int = -1
     tagged: bool = False
+    digest: int | None = None
 
     @property
     def api(self) -> str:

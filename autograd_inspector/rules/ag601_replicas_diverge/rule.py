@@ -27,6 +27,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.sent_again import sums_sent
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
+from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed_copies
 from autograd_inspector.rules.ag601_replicas_diverge.summed_shards import summed_shards
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
 
@@ -91,5 +92,5 @@ def compare_last(
     ranks: Mapping[int, RankSummary], _placement: RankedPlacement
 ) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the fingerprints show, where nothing else does."""
-    found = [*parted(ranks)]
+    found = [*parted(ranks), *summed_copies(ranks)]
     yield from found or layers_parted(ranks)

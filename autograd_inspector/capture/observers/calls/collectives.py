@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
+from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL, pending_of
 from autograd_inspector.capture.torch_private.resolving import Place
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -171,6 +172,7 @@ class _OpenCollective(NamedTuple):
     world: int
     peer: int = -1
     tagged: bool = False
+    digest: int | None = None
 
 
 class _Collective:
@@ -192,7 +194,8 @@ class _Collective:
             peer = self._guard.run(_peer, self._name, args, kwargs)
             peer = -1 if peer is None else peer
             tagged = self._name in _TAGGED and bool(kwargs.get("tag", args[3] if len(args) > _BEFORE_TAG else 0))
-            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer, tagged),)
+            digest = self._guard.run(self._digest, tensors) if op else None
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer, tagged, digest),)
             self._recording.pause(Pause(sys._getframe(1)))
 
     def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
@@ -230,9 +233,18 @@ class _Collective:
                 begun,
                 peer=call.peer,
                 tagged=call.tagged,
+                digest=call.digest,
             )
         )
         return site
+
+    def _digest(self, tensors: list[Tensor]) -> int | None:
+        """The fingerprint of what a Function gives to a reduction, where values are read; of zeros none."""
+        recording = self._recording
+        if recording.values is None or len(tensors) != 1 or not recording.traits & _INSIDE:
+            return None
+        number = fingerprint(tensors[0])
+        return None if number == tensors[0].numel() else number
 
     def _communicated(self, call: _OpenCollective, result: Any) -> None:
         """Everything but the local contribution is written, whether or not a counter moved."""
