@@ -156,6 +156,10 @@ class OpKind(Flag):
     """Sends from one rank to another one."""
     SENDS_OBJECTS = auto()
     """Hands pickled objects from rank to rank."""
+    TAKES_PART = auto()
+    """Returns what this rank holds of a distributed tensor."""
+    SPREADS_OUT = auto()
+    """Makes a distributed tensor, or sends parts of one to other ranks."""
 
 
 _K = OpKind
@@ -293,6 +297,8 @@ _ROWS: Final = (
     ("all_gather_object", _K.ALL_JOIN | _K.SENDS_OBJECTS),
     ("broadcast_object_list", _K.ALL_JOIN | _K.SENDS_OBJECTS | _K.FROM_ONE_RANK),
     ("send isend recv irecv", _K.POINT_TO_POINT),
+    ("_ToTorchTensor.apply", _K.TAKES_PART),
+    ("_FromTorchTensor.apply Redistribute.apply NestedRedistribute.apply", _K.SPREADS_OUT),
 )
 _SPELLED: Final = {
     "detach": ".detach()",

@@ -88,8 +88,8 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     grad mode, where values are read. ``turned``: the gradients that stages of a pipeline exchanged.
     ``senders``: lines that send weights from one rank, the ``value``, between the steps. ``unclipped``: the gradients
     of such layers before torch's clipping changed them, step by step.
-    ``summed_back``: lines whose gradients Functions sum over the ranks, where no gradient of a parameter is reduced: the
-    ``value`` has fingerprints of what this rank gives to each sum in the forward, ":", and in backward.
+    ``summed_back``: lines whose gradients Functions sum over the ranks, where no gradient of a parameter is reduced:
+    the ``value`` has fingerprints of what this rank gives to each sum in the forward, ":", and in backward.
     """
 
     replica: bool = False

@@ -69,6 +69,7 @@ from autograd_inspector.model.program_events.ranks import (
     SamplerUnused,
     ShardSyncSet,
     StoodStill,
+    SummandTaken,
     SyncSwitchedOff,
     WeightsMet,
     WrappedAlone,
@@ -134,6 +135,7 @@ __all__ = [
     "StatementIdle",
     "SteppedAccumulating",
     "StoodStill",
+    "SummandTaken",
     "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
@@ -196,6 +198,7 @@ Event = (
     | ReductionHooked
     | ReductionContinued
     | ShardSyncSet
+    | SummandTaken
     | Communicated
     | SamplerIterated
     | SamplerUnused

@@ -127,6 +127,15 @@ class ShardSyncSet(ProgramEvent, frozen=True):
         return "set_requires_all_reduce" if self.replicas else "set_requires_gradient_sync"
 
 
+class SummandTaken(ProgramEvent, frozen=True):
+    """``to_local()`` of a DTensor that stands for the sum of what its ranks have; the op that does it comes next."""
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return "DTensor.to_local()"
+
+
 class GradientsLeftLocal(_OfWrapper, frozen=True):
     """A backward accumulated the gradients of these parameters of its, and nothing was reduced behind that.
 

@@ -26,6 +26,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.sent_again import sums_sent_back
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
+from autograd_inspector.rules.ag601_replicas_diverge.summands import summands_for_sums
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
 from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed_copies
 from autograd_inspector.rules.ag601_replicas_diverge.summed_shards import summed_shards
@@ -77,6 +78,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from divided_again(analysis)
     yield from counted_by_all(analysis)
     yield from left_over_used(analysis)
+    yield from summands_for_sums(analysis)
     yield from sums_sent_back(analysis)
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
