@@ -11,6 +11,7 @@ from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
+from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks
@@ -57,6 +58,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *state_statements(recording),
         *discarded_results(recording),
         *lost_writes(recording),
+        *lost_sums(recording),
         *unreturned_results(recording),
         *idle_statements(recording),
     )

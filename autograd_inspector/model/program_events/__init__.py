@@ -69,6 +69,7 @@ from autograd_inspector.model.program_events.ranks import (
     SamplerUnused,
     ShardSyncSet,
     StoodStill,
+    SumLost,
     SummandTaken,
     SyncSwitchedOff,
     WeightsMet,
@@ -135,6 +136,7 @@ __all__ = [
     "StatementIdle",
     "SteppedAccumulating",
     "StoodStill",
+    "SumLost",
     "SummandTaken",
     "SyncSwitchedOff",
     "TensorHeld",
@@ -199,6 +201,7 @@ Event = (
     | ReductionContinued
     | ShardSyncSet
     | SummandTaken
+    | SumLost
     | Communicated
     | SamplerIterated
     | SamplerUnused

@@ -136,6 +136,18 @@ class SummandTaken(ProgramEvent, frozen=True):
         return "DTensor.to_local()"
 
 
+class SumLost(ProgramEvent, frozen=True):
+    """Ranks summed copies of these parameters by a call of that name, and nothing read the sums, which are gone."""
+
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.name
+
+
 class GradientsLeftLocal(_OfWrapper, frozen=True):
     """A backward accumulated the gradients of these parameters of its, and nothing was reduced behind that.
 

@@ -30,6 +30,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.summands import summands_fo
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
 from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed_copies
 from autograd_inspector.rules.ag601_replicas_diverge.summed_shards import summed_shards
+from autograd_inspector.rules.ag601_replicas_diverge.sums_lost import sums_lost
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
 
 
@@ -79,6 +80,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from counted_by_all(analysis)
     yield from left_over_used(analysis)
     yield from summands_for_sums(analysis)
+    yield from sums_lost(analysis)
     yield from sums_sent_back(analysis)
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
