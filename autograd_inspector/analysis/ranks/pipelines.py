@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import Places
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.timeline import Timeline
@@ -16,8 +17,6 @@ from autograd_inspector.model.rank_summary import Turned
 
 _MOST = 256
 """Gradients whose partners are told."""
-_SENT = ("send", "isend")
-_RECEIVED = ("recv", "irecv")
 
 
 class SentAgain(Struct, frozen=True):
@@ -31,12 +30,12 @@ class SentAgain(Struct, frozen=True):
 class _Messages:
     """The messages of one rank, each with its number among those to, or from, one other rank."""
 
-    def __init__(self, reductions: Reductions, names: tuple[str, ...]) -> None:
+    def __init__(self, reductions: Reductions, ways: OpKind) -> None:
         self._exchanges = reductions.exchanges
         self.calls: list[tuple[int, Communicated]] = []
         counted: Counter[int] = Counter()
         for call in reductions.exchanges.calls:
-            if call.name in names and not call.failed:
+            if is_a(call.name, ways) and not call.failed:
                 counted[call.peer] += 1
                 self.calls.append((counted[call.peer], call))
 
@@ -51,10 +50,10 @@ class _Messages:
 
 def turned(capture: Capture, timeline: Timeline, reductions: Reductions, places: Places) -> Iterator[Turned]:
     """Each gradient that crossed between two stages; nothing where messages are told apart by tags, or folded away."""
-    calls = [call for call in reductions.exchanges.calls if call.name in (*_SENT, *_RECEIVED)]
+    calls = [call for call in reductions.exchanges.calls if is_a(call.name, OpKind.POINT_TO_POINT)]
     if not calls or capture.history.folded or any(call.tagged or call.peer < 0 for call in calls):
         return
-    sent, received = _Messages(reductions, _SENT), _Messages(reductions, _RECEIVED)
+    sent, received = _Messages(reductions, OpKind.SENDS), _Messages(reductions, OpKind.RECEIVES)
     for run in capture.backwards[:_MOST]:
         for root, weight in zip(run.roots, run.weights, strict=False):
             for peer in {call.peer for call in calls}:
@@ -64,8 +63,8 @@ def turned(capture: Capture, timeline: Timeline, reductions: Reductions, places:
     leaves = {gradient: leaf for leaf, gradients in _gradients_of_inputs(capture, reductions) for gradient in gradients}
     for number, call in sent.calls[:_MOST] if leaves else ():
         leaf = next((leaves[o] for o in map(reductions.exchanges.origin, call.tensors) if o in leaves), -1)
-        run = next(iter(timeline.backwards_to(leaf).before(call.at + 1)), None)
-        there = received.last(leaf, run.start, call.peer) if run is not None else None
+        came = next(iter(timeline.backwards_to(leaf).before(call.at + 1)), None)
+        there = received.last(leaf, came.start, call.peer) if came is not None else None
         if there is not None:
             yield Turned("sent", call.peer, there[0], number, places(call.site, "gradient sent here"))
 
@@ -80,7 +79,7 @@ def _gradients_of_inputs(capture: Capture, reductions: Reductions) -> Iterator[t
 
 def sent_again(capture: Capture, timeline: Timeline, reductions: Reductions) -> Iterator[SentAgain]:
     """The first gradient that is sent a second time, with more added to it: nothing cleared it in between."""
-    sends = [call for call in reductions.exchanges.calls if call.name in _SENT and call.tensors]
+    sends = [call for call in reductions.exchanges.calls if is_a(call.name, OpKind.SENDS) and call.tensors]
     leaves = {g: t for t, gradients in _gradients_of_inputs(capture, reductions) for g in gradients} if sends else {}
     last: dict[int, Communicated] = {}
     for call in sends if leaves else ():

@@ -246,7 +246,7 @@ def _loss(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Probl
         "error",
         f"{start}: {exchange.name} is called on the loss, which "
         + (
-            "averages its value over the ranks and returns to each the gradient of its own loss: no parameter's gradient is "
+            "averages its value over the ranks and returns to each the gradient of the loss that it computed: no parameter's gradient is "
             if exchange.inside
             else "sums its value over the ranks but does not reduce its gradient, "
         )

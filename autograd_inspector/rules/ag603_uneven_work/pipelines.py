@@ -24,7 +24,7 @@ def crossed(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                         "Use the gradients in the order in which the next stage sends them: both stages first in, first out, or both "
                         "last in, first out.",
                         (*used.places, *meant.places),
-                        ("recv", "send"),
+                        (f"rank {used.peer}",),
                     ),
                     (rank, used.peer),
                 )

@@ -18,8 +18,8 @@ from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.refusals import called
 from autograd_inspector.capture.observers.calls.regions import outside
-from autograd_inspector.capture.observers.distributed.several import several_ranks
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.several_ranks import several_ranks
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.calls import QUESTIONS, OpOverload

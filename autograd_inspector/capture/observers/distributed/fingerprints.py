@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.module_tree import modules_of, named_buffers, parameters_of
 from autograd_inspector.capture.observers.calls.arguments import gather
-from autograd_inspector.capture.observers.distributed.several import several_ranks
 from autograd_inspector.capture.observers.distributed.wrappers import exchanges_buffers
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.several_ranks import several_ranks
 from autograd_inspector.capture.tensors.attributes import gradient_of, shape_of
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.distributed import local_of
