@@ -156,8 +156,14 @@ class OpKind(Flag):
     """A collective that gives the others what one rank has."""
     POINT_TO_POINT = auto()
     """Sends from one rank to another one."""
+    SENDS = auto()
+    RECEIVES = auto()
     SENDS_OBJECTS = auto()
     """Hands pickled objects from rank to rank."""
+    TAKES_PART = auto()
+    """Returns what this rank holds of a distributed tensor."""
+    SPREADS_OUT = auto()
+    """Makes a distributed tensor, or sends parts of one to other ranks."""
 
 
 _K = OpKind
@@ -296,7 +302,10 @@ _ROWS: Final = (
     ("all_to_all all_to_all_single", _K.ALL_JOIN),
     ("all_gather_object", _K.ALL_JOIN | _K.SENDS_OBJECTS),
     ("broadcast_object_list", _K.ALL_JOIN | _K.SENDS_OBJECTS | _K.FROM_ONE_RANK),
-    ("send isend recv irecv", _K.POINT_TO_POINT),
+    ("send isend", _K.POINT_TO_POINT | _K.SENDS),
+    ("recv irecv", _K.POINT_TO_POINT | _K.RECEIVES),
+    ("_ToTorchTensor.apply", _K.TAKES_PART),
+    ("_FromTorchTensor.apply Redistribute.apply NestedRedistribute.apply", _K.SPREADS_OUT),
 )
 _SPELLED: Final = {
     "detach": ".detach()",

@@ -12,7 +12,8 @@ class GradRead(Struct, frozen=True, omit_defaults=True):
 
     ``clips``: torch's clipping read it, and was given that limit (inf: it only measures; the largest
     float: not known). -1: others did.
-    ``asks``: the program only asked whether it is None.
+    ``asks``: the program only asked whether it is None. ``digest``: of what clipping read, the fingerprint, where
+    values are read and compared with those of other ranks.
     """
 
     at: int
@@ -23,6 +24,7 @@ class GradRead(Struct, frozen=True, omit_defaults=True):
     retains_grad: bool = False
     clips: float = -1.0
     asks: bool = False
+    digest: int | None = None
 
 
 class GradWrite(Struct, frozen=True, omit_defaults=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 from autograd_inspector.model.location import Location
@@ -29,6 +31,20 @@ class Moment(Struct, frozen=True, omit_defaults=True):
 
     line: int
     digests: dict[str, int]
+
+
+class Turned(Struct, frozen=True, omit_defaults=True):
+    """A gradient that crossed between two stages of a pipeline, number ``back`` of the messages from the later one.
+
+    It is that of message ``there`` of those to the later stage. ``what``: this is the earlier one, and "used" it for
+    that, or the later one, and "sent" it for that. ``peer`` is the other stage.
+    """
+
+    what: Literal["used", "sent"]
+    peer: int
+    there: int
+    back: int
+    places: tuple[Location, ...] = ()
 
 
 class Dealt(Struct, frozen=True, omit_defaults=True):
@@ -69,7 +85,11 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``value`` says which of them it is. ``dealt``: how samplers shuffled the data of which each rank gets a part.
     ``step_lines``: the steps at each line. ``roots``: of each exchange in ``sequence`` the rank that it sends from, or
     to, -1 where there is none. ``kept``: fingerprints of weights that nothing steps, of models that are called without
-    grad mode, where values are read.
+    grad mode, where values are read. ``turned``: the gradients that stages of a pipeline exchanged.
+    ``senders``: lines that send weights from one rank, the ``value``, between the steps. ``unclipped``: the gradients
+    of such layers before torch's clipping changed them, step by step.
+    ``summed_back``: lines whose gradients Functions sum over the ranks, where no gradient of a parameter is reduced:
+    the ``value`` has fingerprints of what this rank gives to each sum in the forward, ":", and in backward.
     """
 
     replica: bool = False
@@ -112,3 +132,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     roots: tuple[int, ...] = ()
     kept: dict[str, int] = {}
     kept_place: tuple[Location, ...] = ()
+    turned: tuple[Turned, ...] = ()
+    senders: tuple[Done, ...] = ()
+    unclipped: tuple[Done, ...] = ()
+    summed_back: tuple[Done, ...] = ()

@@ -77,6 +77,7 @@ class TorchError(Enum):
         r"type \(.*\) should be the same|found dtype .* but expected|expected dtype .* but got|"
         r"source and destination dtypes match"
     )
+    SHARDS_AND_WHOLE = r"got mixed torch\.Tensor and DTensor"
     OTHER_DEVICES = r"expected all tensors to be on the same device|is not on the expected device"
     SPARSE_GRADIENT = (
         r"does not support sparse gradients|add\(sparse, dense\) is not supported|"

@@ -17,6 +17,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, di
 from autograd_inspector.analysis.op_kinds import OpKind, followed, is_a, spelled
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import Communicated
 from autograd_inspector.model.remedy import KeepOwnPart, Operand, Remedies, TakeOff
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
@@ -49,6 +50,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.tensor (it always copies); torch.Tensor.item; torch.distributed.nn for collectives with gradient.
     """
     yield from _refused(analysis)
+    yield from _not_gathered(analysis)
     for cut in _by_line(analysis, caused_by(analysis, "left autograd", "collective")):
         op = _way_out(analysis, cut.ops[0])
         taken = _taken_out(analysis, op)
@@ -143,6 +145,25 @@ def _rewrap_fix(op: Op, source: str) -> str:
     if op.name == "unpickle":
         return f"Use {source} itself: pickling (torch.save, multiprocessing) keeps values but not the graph."
     return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."
+
+
+def _not_gathered(analysis: Analysis) -> Iterator[Problem]:
+    """A collective that writes to views of what it was given, and was refused that: autograd records where it does."""
+    capture = analysis.capture
+    if not says(capture.error, TorchError.VIEW_MADE_IN_NO_GRAD):
+        return
+    failed = [event for event in capture.events_of(Communicated) if event.failed]
+    if not failed or capture.place(failed[-1].site) != capture.place(capture.error_site):
+        return
+    call = failed[-1].name
+    yield Problem(
+        "error",
+        f"{call} got a tensor that requires grad. It has no gradient, and fails where autograd records what it writes",
+        f"Use torch.distributed.nn.functional.{followed(call)}, which has a gradient. If the values should be constants, give it "
+        "`x.detach()`.",
+        analysis.places((failed[-1], f"{call} called here")),
+        (call,),
+    )
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

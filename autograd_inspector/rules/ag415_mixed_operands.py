@@ -1,4 +1,4 @@
-"""AG415: parameters and tensors of different dtypes, or on different devices, met in one op."""
+"""AG415: parameters and tensors of different dtypes, on different devices, or spread over ranks, met in one op."""
 
 from __future__ import annotations
 
@@ -49,6 +49,41 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 yield from _mixed(analysis, op, _dtype)
             elif says(op.error, TorchError.OTHER_DEVICES):
                 yield from _mixed(analysis, op, _device)
+            elif says(op.error, TorchError.SHARDS_AND_WHOLE):
+                yield from _shards_and_whole(analysis, op)
+
+
+def _shards_and_whole(analysis: Analysis, op: Op) -> Iterator[Problem]:
+    """A parameter that is spread over the ranks, and a tensor that this rank has for itself."""
+    spread = {row.tensor: row for row in analysis.capture.placement.rows if row.sharding is not None}
+    shards = [tensor for tensor in op.inputs if tensor in spread]
+    if not shards:
+        return
+    gathered = next((e for e in analysis.reductions.sharded_models if not set(shards).isdisjoint(e.tensors)), None)
+    names = [name_of(analysis, tensor) for tensor in shards]
+    layer = layer_of(analysis, op)
+    where = f"`{op.name}`{f' in {layer}' if layer else ''}"
+    yield Problem(
+        "error",
+        f"{where} got {join_names(names, 3)}, of which each rank holds a part (DTensor), together with an ordinary tensor"
+        + (
+            f": {gathered.api}() gathers parameters only for the forward of the module that it was called for, and that forward "
+            "does not run here"
+            if gathered is not None
+            else ""
+        ),
+        "Call the sharded module itself, with the loss in its forward. Or name the method that the program calls: "
+        "`register_fsdp_forward_method(model, ...)` of torch.distributed.fsdp."
+        if gathered is not None
+        else "Make the other tensor a DTensor, too: `distribute_tensor(x, mesh, [Replicate()])`, or PrepareModuleInput in the plan of "
+        "parallelize_module.",
+        (
+            *analysis.user_frames(op.site, "used together here"),
+            *analysis.places(*(((gathered, "sharded here"),) if gathered is not None else ())),
+        ),
+        tuple(names),
+        ops=(op.index,),
+    )
 
 
 def _dtype(record: TensorRecord) -> str:

@@ -69,9 +69,12 @@ def test_repair_cures(name, repair: Repair):
 
 NO_ADVICE = {
     "rules/ag105_left_autograd.py: NumPy cannot take {}{} which requires grad": "a message",
+    "rules/ag105_left_autograd.py: Use torch.distributed.nn.functional.{}, which has a gradient. If": "of ranks",
     "rules/ag202_unseen_edit/arrays.py: NumPy alias made here": "what a location is called",
     "rules/ag305_gradient_protocol/scaler_order.py: GradScaler cannot unscale": "a message",
     "rules/ag409_state_missing/tensor_keys.py: KeyError": "what an error of torch looks like",
+    "rules/ag415_mixed_operands.py: Call the sharded module itself": "of several ranks",
+    "rules/ag415_mixed_operands.py: Make the other tensor a DTensor": "of several ranks",
     "rules/ag502_graph_leak/chained.py: Autograd records": "a message",
     "rules/unread.py: {} occurred": "a note of the report",
     "rules/ag60": "of several ranks: tests/distributed/test_programs.py runs them",

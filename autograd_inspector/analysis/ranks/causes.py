@@ -105,11 +105,15 @@ def _why_alone(capture: Capture, reductions: Reductions, reached: Reached, tenso
     exchanges = reductions.exchanges
     if exchanges.point_to_point or tensor in reductions.ignored:
         return None
-    loss = reductions.reduces_loss(reached.run)
+    loss = reductions.reduces_loss(reached.run) or reductions.averages_loss(reached.run)
     if loss is not None:
         return Unreduced("loss", (tensor,), reached, 1, exchange=loss)
     if reductions.meant:
-        return None if exchanges.in_functions else _left_out(capture, reductions, reached, tensor)
+        return (
+            None
+            if exchanges.in_functions or reductions.alone_before(tensor)
+            else _left_out(capture, reductions, reached, tensor)
+        )
     return Unreduced("nothing", (tensor,), reached, 1) if reductions.alike is not None else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.ranks.losses import is_mean, mean_as_it_is
+from autograd_inspector.analysis.ranks.losses import counts_ranks, divides_by_ranks, is_mean, mean_as_it_is
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
@@ -124,18 +124,6 @@ def _division_of_loss(capture: Capture, run: Backward) -> Op | None:
         return op if is_mean(capture.ops[made]) else None
     # A half, as a factor, is the weight of a loss.
     return op if is_a(capture.ops[made].name, _LIKELIHOODS) and is_a(op.name, OpKind.DIVIDES) else None
-
-
-def counts_ranks(capture: Capture, op: Op) -> bool:
-    """Whether the number that an op was given comes from where the program asked how many ranks there are."""
-    return "ranks" in capture.given.get(op.index, {})
-
-
-def divides_by_ranks(capture: Capture, op: Op) -> bool:
-    """Whether an op divides by as much as there are ranks, as a plain number that is not written out there."""
-    number, world = capture.given.get(op.index, {}).get("1"), capture.world_size
-    by = is_a(op.name, OpKind.DIVIDES) and number == world
-    return by or (is_a(op.name, OpKind.MULTIPLIES) and world > 1 and number == 1 / world)
 
 
 def _divisions(

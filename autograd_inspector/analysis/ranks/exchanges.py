@@ -129,11 +129,16 @@ class Exchanges:
     def weights(self) -> Sizes:
         """What ranks exchange of weights in the course of training: averaged every few steps, or sent out anew.
 
-        A broadcast before the first step only makes the replicas equal.
+        What one rank sends before the first step only makes the replicas equal.
         """
-        first = min((step.at for step in self._capture.steps), default=0)
-        of = {event.at for event in self.calls if event.name != "broadcast" or event.at >= first}
+        of = {event.at for event in self.calls if not is_a(event.name, OpKind.FROM_ONE_RANK) or self._amid(event)}
         return self.carried(0, len(self._capture.ops), of=of)
+
+    def _amid(self, event: Communicated) -> bool:
+        """Whether a call lies behind a step of an optimizer that steps again, or behind all steps."""
+        before = {step.optimizer for step in self._capture.steps if step.at <= event.at}
+        after = {step.optimizer for step in self._capture.steps if step.at > event.at}
+        return not before.isdisjoint(after) if after else bool(before)
 
 
 def _stores(op: Op) -> tuple[int, ...]:

@@ -38,13 +38,13 @@ def shares_lost(capture: Capture, reductions: Reductions) -> Iterator[SharesLost
         near = [call for call in calls if call.at < run.start and call.site not in met]
         if wrapper is None or not near:
             continue
-        above = _ancestors(capture, run.roots)
+        above = ancestors(capture, run.roots)
         losses = reductions.on_the_way_to(run)
         for call in near:
-            used = [t for t in call.tensors if t not in losses and _read_behind(capture, call, t, above)]
+            used = [t for t in call.tensors if t not in losses and read_behind(capture, call, t, above)]
             if call.world == wrapper.world == capture.world_size and used and call.site not in met:
                 met.add(call.site)
-                below = {t for op in _ancestors(capture, used) for t in capture.ops[op].inputs}
+                below = {t for op in ancestors(capture, used) for t in capture.ops[op].inputs}
                 tensors = tuple(t for t in run.reached if t in reductions.wrapper_of and t in below)
                 yield SharesLost(call, run, wrapper, tensors)
 
@@ -57,8 +57,8 @@ def _sums_history(capture: Capture, call: Communicated) -> bool:
     return any(tensor.requires_grad and not tensor.leaf and tensor.birth >= 0 for tensor in tensors)
 
 
-def _ancestors(capture: Capture, tensors: Iterable[int]) -> set[int]:
-    """The ops that some tensors were computed by."""
+def ancestors(capture: Capture, tensors: Iterable[int]) -> set[int]:
+    """The ops of the forward that some tensors were computed by."""
     todo, ops = list(tensors), set[int]()
     while todo:
         birth = capture.tensors[todo.pop()].birth
@@ -68,5 +68,6 @@ def _ancestors(capture: Capture, tensors: Iterable[int]) -> set[int]:
     return ops
 
 
-def _read_behind(capture: Capture, call: Communicated, tensor: int, above: set[int]) -> bool:
+def read_behind(capture: Capture, call: Communicated, tensor: int, above: set[int]) -> bool:
+    """Whether one of these ops reads a tensor behind a call."""
     return any(reader > call.at and reader in above for reader in capture.readers.get(tensor, ()))

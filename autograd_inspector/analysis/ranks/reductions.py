@@ -9,6 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.analysis.ranks.exchanges import Exchanges
+from autograd_inspector.analysis.ranks.losses import averages_loss
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -51,9 +52,10 @@ class Reductions:
 
     def __init__(self, capture: Capture, timeline: Timeline, gradients: Callable[[], Gradients]) -> None:
         self._capture = capture
-        self._timeline = timeline
+        self.timeline = timeline
         self._gradients = gradients
         self.exchanges = Exchanges(capture)
+        self._means: dict[int, Communicated | None] = {}
         self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
         self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
         self._left = {event.run: event for event in capture.events_of(GradientsLeftLocal)}
@@ -85,7 +87,7 @@ class Reductions:
         """The last backward that reached a parameter before a step that was given a gradient of it."""
         if parameter.gradient < 0 or parameter.tensor in self._sharded:
             return None
-        runs = self._timeline.backwards_to(parameter.tensor)
+        runs = self.timeline.backwards_to(parameter.tensor)
         return next(iter(runs.before(step.updates_from + 1)), None)
 
     @cached_property
@@ -101,12 +103,12 @@ class Reductions:
 
     def left_local(self, tensor: int, reached: Reached) -> Backward | None:
         """The first backward since the step before whose gradient of a parameter nothing reduced until the last one ran."""
-        earlier = self._timeline.backwards_to(tensor).within(self._step_before(tensor, reached), reached.run.start)
+        earlier = self.timeline.backwards_to(tensor).within(self._step_before(tensor, reached), reached.run.start)
         runs = (run for run in earlier if run.index < reached.run.index and run.index in self._left)
         return next((run for run in runs if tensor in self._left[run.index].tensors), None)
 
     def _step_before(self, tensor: int, reached: Reached) -> int:
-        steps = self._timeline.steps.before(reached.step.at)
+        steps = self.timeline.steps.before(reached.step.at)
         return next((step.at for step in steps if tensor in step.held and step is not reached.step), 0)
 
     def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
@@ -219,6 +221,12 @@ class Reductions:
         losses = self.on_the_way_to(run) if events else set()
         return next((event for event in events if not losses.isdisjoint(event.tensors)), None)
 
+    def averages_loss(self, run: Backward) -> Communicated | None:
+        """The call that makes the loss a mean over the ranks, by a Function: each rank gets the gradient of its own."""
+        if run.index not in self._means:
+            self._means[run.index] = averages_loss(self._capture, self.exchanges, run)
+        return self._means[run.index]
+
     def on_the_way_to(self, run: Backward) -> set[int]:
         """The tensors that a backward starts from, and those that they were computed from, as long as each is as small."""
         tensors, seen = self._capture.tensors, set[int]()
@@ -246,7 +254,7 @@ class Reductions:
         if any(self.averaged(tensor) for tensor in stepped):
             return None
         for event in capture.events_of(SamplerIterated):
-            later = self._timeline.steps.within(event.at, len(capture.ops))
+            later = self.timeline.steps.within(event.at, len(capture.ops))
             if (event.shuffle or event.epoch < 0) and event.parts == capture.world_size > 1 and later:
                 return event
         spread = {row.optimizer for row in capture.placement.rows if row.stepped_by != HERE}
@@ -282,6 +290,12 @@ class Reductions:
         """Whether some gradient is reduced: then each rank is to hold a replica."""
         return any(each.reduced for each in self.reached) or self.shards_meant
 
+    def alone_before(self, tensor: int) -> bool:
+        """Whether all steps of a parameter lie before the first reduction: this rank began with a training of its own."""
+        first = min((each.run.start for each in self.reached if each.reduced), default=-1)
+        steps = [step.at for step in self._capture.steps if any(p.tensor == tensor for p in step.parameters)]
+        return bool(steps) and max(steps) < first
+
     @cached_property
     def shards_meant(self) -> bool:
         """Whether some step was given gradients that ``fully_shard`` has reduced and dealt out."""
@@ -300,7 +314,7 @@ class Reductions:
         if last is not None:
             inside = self._inside(last, wrapper.type)
             return next((each for each in reversed(calls) if each.at <= last.index), None) if inside else None
-        before = next(iter(self._timeline.backwards.before(run.start)), None)
+        before = next(iter(self.timeline.backwards.before(run.start)), None)
         return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
 
     def used_by(self, tensor: int, run: Backward) -> Op | None:
@@ -325,7 +339,7 @@ class Reductions:
 
     def reached_between(self, tensor: int, start: int, run: Backward) -> bool:
         """Whether another backward reached a parameter since a moment and before a run."""
-        return any(other.index < run.index for other in self._timeline.backwards_to(tensor).within(start, run.start))
+        return any(other.index < run.index for other in self.timeline.backwards_to(tensor).within(start, run.start))
 
     def unreached(self, wrapper: ReplicasWrapped, call: WrapperCalled, end: int) -> list[int]:
         """What a wrapper waits for in vain: what no backward reached from a call of its forward to a moment.
@@ -334,7 +348,7 @@ class Reductions:
         """
         if wrapper.searches and not wrapper.static:
             return []
-        runs = self._timeline.backwards.within(call.at, end)
+        runs = self.timeline.backwards.within(call.at, end)
         reached = {tensor for run in runs for tensor in run.reached}
         if any(run.graph.blind for run in runs) or reached.isdisjoint(wrapper.tensors):
             return []
@@ -344,7 +358,7 @@ class Reductions:
     def _first_reached(self, wrapper: ReplicasWrapped) -> list[int]:
         """What the first backward through a wrapper reached of it."""
         managed = set(wrapper.tensors)
-        first = next((run for run in self._timeline.backwards.all if not managed.isdisjoint(run.reached)), None)
+        first = next((run for run in self.timeline.backwards.all if not managed.isdisjoint(run.reached)), None)
         return [tensor for tensor in wrapper.tensors if first is not None and tensor in first.reached]
 
     def switched_off(self, call: WrapperCalled) -> SyncSwitchedOff | None:
@@ -356,4 +370,4 @@ class Reductions:
 
     def no_backward_between(self, start: int, end: int) -> bool:
         """Whether no backward began between two moments."""
-        return not self._timeline.backwards.within(start, end)
+        return not self.timeline.backwards.within(start, end)

@@ -10,11 +10,13 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.dealing import dealt
 from autograd_inspector.analysis.ranks.lanes import lane_of
-from autograd_inspector.analysis.ranks.layers import computed, moved
+from autograd_inspector.analysis.ranks.layers import computed, moved, unclipped
 from autograd_inspector.analysis.ranks.loading import loads
 from autograd_inspector.analysis.ranks.moments import moments_of
 from autograd_inspector.analysis.ranks.passes import passes_of
+from autograd_inspector.analysis.ranks.pipelines import turned
 from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.ranks.summed_back import summed_back
 from autograd_inspector.analysis.ranks.updates import Updates, computes_in_place
 from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.timeline import Timeline
@@ -106,6 +108,10 @@ class _Summary:
             () if capture.history.folded else tuple(self._step_lines()),
             () if capture.history.folded else tuple(event.peer for event in self._joined[:_CALLS]),
             *self._kept(),
+            tuple(turned(capture, reductions.timeline, reductions, self.places)),
+            tuple(self._senders()),
+            tuple(unclipped(capture, layers, self.places, self.names)),
+            tuple(summed_back(capture, reductions, self.places)),
         )
 
     def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:
@@ -161,7 +167,9 @@ class _Summary:
             whose.pop(flat, None)  # Each rank has another part of it, which begins with another parameter.
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
-            carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
+            # Of objects that one rank sends the others see nothing but copies.
+            given = () if is_a(event.name, OpKind.SENDS_OBJECTS) else event.tensors
+            carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, given) if t in whose)
             what = " ".join([event.name, event.op, *self.names(carried)])
             yield line[event.name, event.site], what, exchanges.agreed_size(event)
 
@@ -171,6 +179,20 @@ class _Summary:
             return []
         weights = (tensor.id for tensor in self.capture.tensors if tensor.kind == "parameter")
         return self.names(tensor for tensor in weights if self.reductions.averaged(tensor))
+
+    def _senders(self) -> Iterator[Done]:
+        """Lines at which one rank sends weights as they are, from the first step on: each with that rank."""
+        first = min((step.at for step in self.capture.steps), default=len(self.capture.ops))
+        parameters = {tensor.id for tensor in self.capture.tensors if tensor.kind == "parameter"}
+        lines: dict[tuple[str, int, int], list[int]] = {}
+        for event in self._joined:
+            if is_a(event.name, OpKind.FROM_ONE_RANK) and event.peer >= 0 and event.at > first:
+                carried = parameters.intersection(map(self.reductions.exchanges.origin, event.tensors))
+                lines.setdefault((event.name, event.site, event.peer), []).extend(carried)
+        for (name, site, root), tensors in lines.items():
+            if tensors:
+                names = tuple(dict.fromkeys(self.names(sorted(tensors))))
+                yield Done(name, self.places(site, f"{name} called here"), len(tensors), names, str(root))
 
     def _edits(self) -> Iterator[Done]:
         """Lines that compute new values of replicated weights from their old ones, past any step."""

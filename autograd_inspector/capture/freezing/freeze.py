@@ -12,6 +12,7 @@ from autograd_inspector.capture.freezing.discarded_results import discarded_resu
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
+from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks
@@ -59,6 +60,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *discarded_results(recording),
         *dropped_values(recording),
         *lost_writes(recording),
+        *lost_sums(recording),
         *unreturned_results(recording),
         *idle_statements(recording),
     )

@@ -18,6 +18,7 @@ from autograd_inspector.capture.observers.calls.transforms import Transforms
 from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
+from autograd_inspector.capture.observers.distributed.partial_sums import PartialSums
 from autograd_inspector.capture.observers.distributed.rank_counts import RankCounts
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
@@ -60,6 +61,7 @@ def install_all(
         wrappers,
         CommHooks(recording, guard),
         Sharders(recording, guard),
+        PartialSums(recording, guard),
         Samplers(recording, guard),
         counts,
         prints,

@@ -70,6 +70,8 @@ from autograd_inspector.model.program_events.ranks import (
     SamplerUnused,
     ShardSyncSet,
     StoodStill,
+    SumLost,
+    SummandTaken,
     SyncSwitchedOff,
     WeightsMet,
     WrappedAlone,
@@ -136,6 +138,8 @@ __all__ = [
     "StepLeftEarly",
     "SteppedAccumulating",
     "StoodStill",
+    "SumLost",
+    "SummandTaken",
     "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
@@ -199,6 +203,8 @@ Event = (
     | ReductionHooked
     | ReductionContinued
     | ShardSyncSet
+    | SummandTaken
+    | SumLost
     | Communicated
     | SamplerIterated
     | SamplerUnused

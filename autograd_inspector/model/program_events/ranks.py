@@ -108,16 +108,44 @@ class ShardSyncSet(ProgramEvent, frozen=True):
     """A sharded module was told whether backwards are to reduce: ``set_requires_gradient_sync(on)``.
 
     ``flat``: it is a FullyShardedDataParallel, whose forward began in its ``no_sync()``, or for the first time behind.
+    ``replicas``: only between replicas of the shards, by ``set_requires_all_reduce(on)``.
     """
 
     type: str
     on: bool
     flat: bool = False
+    replicas: bool = False
 
     @property
     def api(self) -> str:
         """The method."""
-        return f"{self.type}.no_sync()" if self.flat else f"{self.type}.set_requires_gradient_sync({self.on})"
+        return f"{self.type}.no_sync()" if self.flat else f"{self.type}.{self.method}({self.on})"
+
+    @property
+    def method(self) -> str:
+        """What sets it, of a sharded module."""
+        return "set_requires_all_reduce" if self.replicas else "set_requires_gradient_sync"
+
+
+class SummandTaken(ProgramEvent, frozen=True):
+    """``to_local()`` of a DTensor that stands for the sum of what its ranks have; the op that does it comes next."""
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return "DTensor.to_local()"
+
+
+class SumLost(ProgramEvent, frozen=True):
+    """Ranks summed copies of these parameters by a call of that name, and nothing read the sums, which are gone."""
+
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.name
 
 
 class GradientsLeftLocal(_OfWrapper, frozen=True):
@@ -137,7 +165,8 @@ class Communicated(ProgramEvent, frozen=True):
     calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
     it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
     before it was done. ``results``: a functional one returned these and wrote to nothing. ``peer``: the rank that it
-    sends to or receives from, -1 where there is no single one.
+    sends to or receives from, -1 where there is no single one. ``tagged``: it was given a tag that tells messages
+    apart. ``digest``: the fingerprint of what a Function reduces, where values are read.
     """
 
     name: str
@@ -151,6 +180,8 @@ class Communicated(ProgramEvent, frozen=True):
     begun: bool = False
     results: tuple[int, ...] = ()
     peer: int = -1
+    tagged: bool = False
+    digest: int | None = None
 
     @property
     def api(self) -> str:

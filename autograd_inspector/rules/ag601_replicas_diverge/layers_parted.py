@@ -40,11 +40,41 @@ def layers_parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     step = min(parted)
     names = tuple(parted[step])
     odd = tuple(rank for rank in others if any(_differs(ranks, first, rank, name, step) for name in names))
+    clips = _clipped_apart(ranks, names, step)
+    if clips:
+        yield _clipped(clips, names, step, f"rank {first} and {ranks_text(odd)}"), odd
+        return
     yield _problem(layers[first], names, step, f"rank {first} and {ranks_text(odd)}", drawing, dividing), odd
 
 
 def _differs(ranks: Mapping[int, RankSummary], one: int, other: int, name: str, step: int) -> bool:
     return ranks[one].moved[name][step] != ranks[other].moved[name][step]
+
+
+def _clipped_apart(ranks: Mapping[int, RankSummary], names: tuple[str, ...], step: int) -> list[Done]:
+    """The clipping of that step, where it was given the same gradients on all ranks."""
+    clips: list[Done] = []
+    for name in names:
+        found = [next((d for d in summary.unclipped if name in d.names), None) for summary in ranks.values()]
+        told = [done for done in found if done is not None]
+        before = {(*done.value.split("|"), *[""] * step)[step] for done in told}
+        if len(told) < len(ranks) or len(before) > 1 or "" in before:
+            return []
+        clips += told[:1]
+    return clips
+
+
+def _clipped(clips: list[Done], names: tuple[str, ...], step: int, between: str) -> Problem:
+    return Problem(
+        "warning",
+        f"all ranks compute the same with {summarize_names(names)}, and have the same {agree(names, 'gradient', 'gradients')} before "
+        f"they are clipped, but after step {step + 1} {agree(names, 'it differs', 'they differ')} between {between}: each rank clips by "
+        "a norm that takes in its own part of the parallel layers alone",
+        "Compute one norm for all ranks: add the squares of the parallel layers over the ranks with all_reduce, add those of the "
+        "layers that all ranks have once, and scale all gradients by the same factor.",
+        tuple(dict.fromkeys(place for done in clips for place in done.places)),
+        names,
+    )
 
 
 def _takes_apart(ranks: Mapping[int, RankSummary], layers: Mapping[int, Mapping[str, Done]], name: str) -> bool:

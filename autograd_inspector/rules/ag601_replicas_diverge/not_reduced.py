@@ -244,8 +244,13 @@ def _loss(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Probl
     names, start = _subject(analysis, found)
     return Problem(
         "error",
-        f"{start}: {exchange.name} is called on the loss, which sums its value over the ranks but does not reduce "
-        "its gradient, so the replicas diverge",
+        f"{start}: {exchange.name} is called on the loss, which "
+        + (
+            "averages its value over the ranks and returns to each the gradient of the loss that it computed: no parameter's gradient is "
+            if exchange.inside
+            else "sums its value over the ranks but does not reduce its gradient, "
+        )
+        + ("reduced, so the replicas diverge" if exchange.inside else "so the replicas diverge"),
         f"Call {exchange.name} on the gradients, between backward() and step(), and on a `loss.detach().clone()` for "
         "logging. Or wrap the model in DistributedDataParallel.",
         (

@@ -10,10 +10,12 @@ from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.comm_hooks import hooked_reductions
+from autograd_inspector.rules.ag601_replicas_diverge.counted_by_all import counted_by_all
 from autograd_inspector.rules.ag601_replicas_diverge.divided_again import divided_again
 from autograd_inspector.rules.ag601_replicas_diverge.gathered_into_one import gathered_into_one
 from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
 from autograd_inspector.rules.ag601_replicas_diverge.layers_parted import layers_parted
+from autograd_inspector.rules.ag601_replicas_diverge.left_over import left_over_used
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
@@ -21,10 +23,14 @@ from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
 from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
+from autograd_inspector.rules.ag601_replicas_diverge.sent_again import sums_sent_back
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
+from autograd_inspector.rules.ag601_replicas_diverge.summands import summands_for_sums
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
+from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed_copies
 from autograd_inspector.rules.ag601_replicas_diverge.summed_shards import summed_shards
+from autograd_inspector.rules.ag601_replicas_diverge.sums_lost import sums_lost
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
 
 
@@ -71,6 +77,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from summed_again(analysis)
     yield from summed_shards(analysis)
     yield from divided_again(analysis)
+    yield from counted_by_all(analysis)
+    yield from left_over_used(analysis)
+    yield from summands_for_sums(analysis)
+    yield from sums_lost(analysis)
+    yield from sums_sent_back(analysis)
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
     yield from gathered_into_one(analysis)
@@ -85,5 +96,5 @@ def compare_last(
     ranks: Mapping[int, RankSummary], _placement: RankedPlacement
 ) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the fingerprints show, where nothing else does."""
-    found = [*parted(ranks)]
+    found = [*parted(ranks), *summed_copies(ranks)]
     yield from found or layers_parted(ranks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
@@ -22,16 +22,16 @@ def unsynced_shards(analysis: Analysis) -> Iterator[Problem]:
         run = next(iter(analysis.timeline.backwards.before(step.updates_from + 1)), None)
         if not held or run is None:
             continue
-        last = next((event for event in reversed(switches) if event.at <= run.start), None)
-        if last is None or last.on:
+        last = _off(switches, run.start, all_empty=len(empty) == len(held))
+        if last is None:
             continue
         names = names_of(analysis, empty if len(empty) == len(held) else held)
         whose = f"of {summarize_names(names)}"
-        how = "in a no_sync() block" if last.flat else "with set_requires_gradient_sync(False)"
+        how = "in a no_sync() block" if last.flat else f"with {last.method}(False)"
         what = (
             f"step() finds no {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it ran {how}, "
-            f"so {agree(names, 'its gradient stays', 'their gradients stay')} unreduced in the "
-            "unsharded parameters"
+            f"so {agree(names, 'its gradient stays', 'their gradients stay')} "
+            f"{'unreduced between the replicas' if last.replicas else 'unreduced in the unsharded parameters'}"
             if len(empty) == len(held)
             else f"step() uses only a part of the {agree(names, 'gradient', 'gradients')} {whose}: the last backward() before it "
             f"ran {how}, so what it computed stays unreduced, and is added to the next step"
@@ -45,6 +45,15 @@ def unsynced_shards(analysis: Analysis) -> Iterator[Problem]:
         return
 
 
+def _off(switches: Sequence[ShardSyncSet], moment: int, *, all_empty: bool) -> ShardSyncSet | None:
+    """What keeps a backward from reducing; between replicas, of which there may be none, only if no shard has a gradient."""
+    for replicas in (False, True):
+        last = next((e for e in reversed(switches) if e.at <= moment and e.replicas is replicas), None)
+        if last is not None and not last.on and (all_empty or not replicas):
+            return last
+    return None
+
+
 def _problem(analysis: Analysis, off: ShardSyncSet, names: list[str], what: str, run: int, step: Step) -> Problem:
     return Problem(
         "error",
@@ -52,7 +61,7 @@ def _problem(analysis: Analysis, off: ShardSyncSet, names: list[str], what: str,
         "Run the forward and backward pass of the last micro-batch before each step outside no_sync(): its backward pass "
         "reduces the accumulated gradients."
         if off.flat
-        else "Call `set_requires_gradient_sync(True)` before the forward of the last micro-batch of each step: its backward pass "
+        else f"Call `{off.method}(True)` before the forward of the last micro-batch of each step: its backward pass "
         "reduces the accumulated gradients.",
         analysis.places(
             (off, "reduction switched off here"), (run, "backward() called here"), (step, "step() called here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
@@ -10,7 +11,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag602_rank_config_differs.owners import other_owners
+from autograd_inspector.rules.ag602_rank_config_differs.owners import other_owners, overwritten
 
 _PLACED = ("shape", "device", "placements", "held")
 """How parameters are dealt out to ranks, not how they are trained."""
@@ -55,13 +56,17 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
     reduced = {name for summary in ranks.values() for name in summary.reduced}
     reduced -= {name for summary in ranks.values() for name in summary.sent}
     concerned: dict[Difference, list[str]] = {}
+    models = Counter(row.name for row in placement.rows)
     for row in placement.differing:
         for difference in row.differences:
+            if models[row.name] > 1 and "none" in dict(difference.values):
+                continue  # Of two models of one name some ranks have kept only the one that is trained.
             if row.name in reduced and difference.what not in _PLACED and not difference.what.startswith("state "):
                 concerned.setdefault(difference, []).append(row.name)
     yield from _state_loaded(ranks)
     yield from _precision(ranks)
     yield from other_owners(ranks, placement)
+    yield from overwritten(ranks, placement)
     for difference, names in concerned.items():
         having = difference.values[-1][1]
         yield (

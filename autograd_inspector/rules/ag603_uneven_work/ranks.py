@@ -10,6 +10,7 @@ from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted
 from autograd_inspector.rules.ag603_uneven_work.passes import passes_apart
+from autograd_inspector.rules.ag603_uneven_work.pipelines import crossed
 
 Across = tuple[Problem, tuple[int, ...]]
 
@@ -17,6 +18,7 @@ Across = tuple[Problem, tuple[int, ...]]
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
     found = [*_roots(ranks)] or [*_calls(ranks)] or [*_order(ranks)] or [*passes_apart(ranks)]
+    found = found or [*crossed(ranks)]
     yield from found or [*_waits(ranks)] or [*_steps(ranks)] or [*_moments(ranks)]
 
 
@@ -282,6 +284,8 @@ def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
         most = max(each.times for each in done.values())
         ahead = tuple(rank for rank, each in done.items() if each.times == most)
         behind = tuple(rank for rank in done if rank not in ahead)
+        if not any(done[rank].names for rank in ahead):
+            continue  # What no rank reduces: a model of its own.
         names = tuple(dict.fromkeys(name for each in done.values() for name in each.names))
         kind = done[ahead[0]].api
         yield (

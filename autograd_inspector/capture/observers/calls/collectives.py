@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
+from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL, pending_of
 from autograd_inspector.capture.torch_private.resolving import Place
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -50,6 +51,9 @@ _SENDS = ("send", "isend")
 """They write to nothing here."""
 _PEER = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src", "broadcast": "src", "reduce": "dst"}
 """Call to or from one rank -> what it names that one, which also is its second argument."""
+_TAGGED = ("send", "isend", "recv", "irecv")
+_BEFORE_TAG = 3
+"""Arguments before it: the tensor, the rank, the group."""
 _BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
 _ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
 """What a program may do with what it has begun."""
@@ -167,6 +171,8 @@ class _OpenCollective(NamedTuple):
     op: str
     world: int
     peer: int = -1
+    tagged: bool = False
+    digest: int | None = None
 
 
 class _Collective:
@@ -187,7 +193,9 @@ class _Collective:
             op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
             peer = self._guard.run(_peer, self._name, args, kwargs)
             peer = -1 if peer is None else peer
-            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer),)
+            tagged = self._name in _TAGGED and bool(kwargs.get("tag", args[3] if len(args) > _BEFORE_TAG else 0))
+            digest = self._guard.run(self._digest, tensors) if op else None
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer, tagged, digest),)
             self._recording.pause(Pause(sys._getframe(1)))
 
     def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
@@ -224,9 +232,19 @@ class _Collective:
                 failed,
                 begun,
                 peer=call.peer,
+                tagged=call.tagged,
+                digest=call.digest,
             )
         )
         return site
+
+    def _digest(self, tensors: list[Tensor]) -> int | None:
+        """The fingerprint of what a Function gives to a reduction, where values are read; of zeros none."""
+        recording = self._recording
+        if recording.values is None or len(tensors) != 1 or not recording.traits & _INSIDE:
+            return None
+        number = fingerprint(tensors[0])
+        return None if number == tensors[0].numel() else number
 
     def _communicated(self, call: _OpenCollective, result: Any) -> None:
         """Everything but the local contribution is written, whether or not a counter moved."""

@@ -42,12 +42,14 @@ class CustomBackward:
 
     def before(self, seen: list[Any], node: Any, /, *gradients: Any) -> None:
         """The engine calls the node of a Function."""
-        seen += (node, self._guard.run(self._given, gradients) if self.recording.here() else None)
+        # Only where a Function asked for it, by set_materialize_grads(False), does nothing come as None.
+        nothing = sum(gradient is None for gradient in gradients)
+        seen += (node, self._guard.run(self._given, gradients) if self.recording.here() else None, nothing)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """Its backward returned."""
         if self.recording.here():
-            self._guard.run(self._returned, seen[0], result)
+            self._guard.run(self._returned, seen[0], result, seen[2])
             if seen[1] is not None:
                 self._guard.run(self._compare, seen[0], seen[1])
         return result
@@ -84,12 +86,13 @@ class CustomBackward:
         roots = recording.backwards[recording.running[-1]].graph.roots if recording.running else ()
         return any(recording.recorded.nodes[root].seq == node._sequence_nr() for root in roots)
 
-    def _returned(self, node: Any, result: Any) -> None:
+    def _returned(self, node: Any, result: Any, nothing: int) -> None:
+        """Note the inputs without a gradient, unless as many outputs got none: that is passed on, perhaps."""
         gradients = result if isinstance(result, (tuple, list)) else (result,)
         needed = node.needs_input_grad
         wanted = [gradient for gradient, need in zip(gradients, needed, strict=False) if need]
         missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
-        if missing:
+        if len(missing) > nothing:
             gap = NoneGradient(node._sequence_nr(), missing)
             self.recording.none_gradients.pop(gap, None)
             self.recording.none_gradients[gap] = None

@@ -19,7 +19,9 @@ from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.refusals import called
 from autograd_inspector.capture.observers.calls.regions import outside
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.several_ranks import several_ranks
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
+from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.calls import QUESTIONS, OpOverload
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
@@ -205,7 +207,11 @@ def _read_grad(recorder: Calling, args: tuple[Any, ...], result: Any) -> None:
         recording.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
     site, limit = recording.stacks.here(), limit_of(caller)
     asks = gradient < 0 and caller is not None and recording.compared.asks_whether_none(caller)
-    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit, asks))
+    compares = limit >= 0 and recording.values is not None and isinstance(result, Tensor) and several_ranks()
+    digest = fingerprint(result) if compares else None
+    recording.grad_reads.append(
+        GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit, asks, digest)
+    )
 
 
 def _write_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:

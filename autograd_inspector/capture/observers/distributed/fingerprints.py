@@ -14,6 +14,7 @@ from autograd_inspector.capture.module_tree import modules_of, named_buffers, pa
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.distributed.wrappers import exchanges_buffers
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.several_ranks import several_ranks
 from autograd_inspector.capture.tensors.attributes import gradient_of, shape_of
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.distributed import local_of
@@ -151,11 +152,3 @@ def _replicas(mesh: Any, placements: Any) -> str:
             if len(ranks) > 1:
                 return ",".join(map(str, ranks))
     return ""
-
-
-def several_ranks() -> bool:
-    """Whether the program has a process group of more than one rank."""
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return False
-    return bool(distributed.get_world_size() > 1)

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.calls.arguments import gather
-from autograd_inspector.capture.observers.distributed.fingerprints import several_ranks
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.several_ranks import several_ranks
 from autograd_inspector.capture.tensors.reading import fingerprint
 from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.model.program_events import LayerComputed

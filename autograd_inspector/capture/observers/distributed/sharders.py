@@ -51,6 +51,7 @@ class Sharders:
         observed(into, flat, "forward", before=self._called, guard=self._guard)
         around(into, module, "fully_shard", _Made(self, self._recording, self._guard))
         observed(into, kind, "set_requires_gradient_sync", before=self._switched, guard=self._guard)
+        observed(into, kind, "set_requires_all_reduce", before=self._between, guard=self._guard)
 
     def _find(self, kind: type) -> None:
         """The roots and the parts of what the program sharded before; see Wrappers for the collector."""
@@ -121,12 +122,16 @@ class Sharders:
             recording.events.append(ShardSyncSet(len(recording.ops), site, type(wrapper).__name__, on, flat=True))
 
     def _switched(self, module: Any, args: Any, kwargs: Any) -> None:
+        self._set(module, kwargs.get("requires_gradient_sync", args[1] if len(args) > 1 else None), replicas=False)
+
+    def _between(self, module: Any, args: Any, kwargs: Any) -> None:
+        self._set(module, kwargs.get("requires_all_reduce", args[1] if len(args) > 1 else None), replicas=True)
+
+    def _set(self, module: Any, value: Any, *, replicas: bool) -> None:
         recording = self._recording
-        value = kwargs.get("requires_gradient_sync", args[1] if len(args) > 1 else None)
         if recording.active() and isinstance(value, bool):
-            recording.events.append(
-                ShardSyncSet(len(recording.ops), recording.stacks.here(0), type(module).__name__, value)
-            )
+            at, site, kind = len(recording.ops), recording.stacks.here(0), type(module).__name__
+            recording.events.append(ShardSyncSet(at, site, kind, value, replicas=replicas))
 
 
 class _Made:

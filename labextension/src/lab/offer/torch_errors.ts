@@ -52,6 +52,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /vmap: called random operation while in randomness error mode/is,
   /expected f\(\*args\) to return a scalar tensor/is,
   /same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|type \(.*\) should be the same|found dtype .* but expected|expected dtype .* but got|source and destination dtypes match/is,
+  /got mixed torch\.Tensor and DTensor/is,
   /expected all tensors to be on the same device|is not on the expected device/is,
   /does not support sparse gradients|add\(sparse, dense\) is not supported|sparse gradients are not supported|doesn't support sparse gradients/is,
   /does not support dense gradients/is,
