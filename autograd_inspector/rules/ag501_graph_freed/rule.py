@@ -61,13 +61,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             if older is not None:
                 yield older
             elif earlier:
-                yield _freed(analysis, run, earlier)
+                yield written_graph(analysis, run, earlier) or _freed(analysis, run, earlier)
 
 
 def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
-    written = written_graph(analysis, run, earlier)
-    if written is not None:
-        return written
     carried = _carried(analysis, run, earlier[-1])
     if carried is None:
         return two_losses(analysis, run, earlier)
