@@ -10,6 +10,7 @@ from autograd_inspector.advice.remedies.graphs import stored_without_graph
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import written_over
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -26,9 +27,8 @@ def written_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]
     freed_by = next((other for other in earlier if other.start > write.index), earlier[-1])
     if not stepped_between(analysis, freed_by, run) and freed_by.site != run.site:
         return None  # Two losses of one round: the graph is to be kept, or the losses are to be summed.
-    storage = analysis.capture.tensors[tensor].storage
-    if any(op.recorded for op, _ in analysis.writes_to(storage, tensor, earlier[-1].end, reader.index)):
-        return None  # Data that each round gives its graph before it reads them.
+    if not _learns_otherwise(analysis, freed_by, write, value):
+        return None
     name, stored = name_of(analysis, tensor), name_of(analysis, value)
     text = operand(analysis, write, value) or (stored if assignable(stored, analysis, value) else "")
     code = f"`{text}.detach()` into {name}" if text else f"{stored} into {name} without its graph: call detach() on it"
@@ -45,6 +45,15 @@ def written_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]
         ops=(write.index, reader.index),
         cures=tuple(_cures(analysis, write, text)),
     )
+
+
+def _learns_otherwise(analysis: Analysis, run: Backward, write: Op, value: int) -> bool:
+    """Whether all that learns through what is written learns from that round's loss by other ways as well."""
+    made = analysis.flow.birth(value)
+    behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
+    others = analysis.flow.upstream([(root, run.start) for root in run.roots], lambda op, _: op is not write)
+    read = {tensor for op, _ in others if op is not write for tensor in op.inputs}
+    return read.issuperset(analysis.capture.optimized.intersection(behind))
 
 
 def _cures(analysis: Analysis, write: Op, text: str) -> Iterator[Remedies]:
