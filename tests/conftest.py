@@ -5,9 +5,14 @@ import os
 import sys
 
 import pytest
+import torch
 
 from tests.forked import python
 from tests.forked.kernels import MODULES, write_spec
+
+# Programs run in forks, where the threads of torch's pool are not there, and are waited for.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+torch.set_num_threads(1)
 
 _LONGEST = {
     *("test_missing_names.py", "test_programs.py", "test_closing.py", "test_mutants.py", "test_warning_places.py"),
