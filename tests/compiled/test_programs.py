@@ -16,11 +16,6 @@ SLOW = {"detach_in_encoder", "healthy_plain", "no_grad_block", "compiled_train_s
 CASES = [(name, "aot_eager") for name in names()]
 CASES += [(name, "eager") for name in names() if not name.startswith("healthy")]
 CASES += [(name, "inductor") for name in sorted(SLOW)]
-NOT_EVEN_UNCOMPILED = {
-    "bank_written_with_graph": "that a buffer was written with its graph, which the next step reads",
-    "curvature_without_grad": "a no_grad() around torch.func, whose inner gradients are told instead",
-}
-UNSEEN = {(name, each): why for name, why in NOT_EVEN_UNCOMPILED.items() for each in ("eager", "aot_eager")}
 
 
 @pytest.fixture(autouse=True)
@@ -37,10 +32,8 @@ def from_scratch():
 
 
 @pytest.mark.parametrize(("name", "chosen"), CASES, ids=["-".join(case) for case in CASES])
-def test_a_compiled_program(name, chosen, monkeypatch, request):
+def test_a_compiled_program(name, chosen, monkeypatch):
     """Its fault is found at the line in the compiled function; of a healthy one nothing is told."""
-    if (name, chosen) in UNSEEN:
-        request.applymarker(pytest.mark.xfail(reason=UNSEEN[name, chosen], strict=True))
     monkeypatch.setattr(backend, "BACKEND", chosen)
     importlib.reload(importlib.import_module(f"tests.compiled.programs.{name}"))
     torch.manual_seed(0)
