@@ -160,8 +160,14 @@ def _number_arguments(
         front = {tensors[tensor].birth for op in front for tensor in ops[op].inputs} - wanted - {-1}
         wanted |= front
     scales = {op: {"1": float(number)} for op, number in recording.scales.items() if op in wanted}
-    told = unseen | edits
-    return turning | {op: dict(numbers) for op, numbers in recording.number_arguments.items() if op in told} | scales
+    # A number that may be how many ranks there are is told of an edit only where the program asked for that.
+    shares = {float(world), 1 / world} if world > 1 else set[float]()
+    told = {
+        op: dict(numbers)
+        for op, numbers in recording.number_arguments.items()
+        if op in unseen or (op in edits and shares.isdisjoint(number for _, number in numbers))
+    }
+    return told | turning | scales
 
 
 def _returning(recording: Recording, code: CodeType) -> int:

@@ -53,11 +53,14 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
 
 def as_written(chain: Iterable[tuple[CodeType, int, bool]]) -> Iterator[tuple[CodeType, int, bool]]:
     """The frames of the program: where Dynamo resumes a function after a graph break, that function calls itself."""
-    resumed = False
+    resumed: tuple[str, str] | None = None
     for frame in chain:
-        if not resumed or frame[2]:
+        file, name = frame[0].co_filename, frame[0].co_name
+        goes_on = name.startswith(RESUMED)
+        function = file, name.removeprefix(RESUMED).rpartition("_at_")[0] if goes_on else name
+        if function != resumed:
             yield frame
-        resumed = frame[0].co_name.startswith(RESUMED)
+        resumed = function if goes_on else None
 
 
 def locate(code: CodeType, lasti: int, names: Mapping[str, str | None] | None = None, *, library: bool) -> Location:
