@@ -338,6 +338,27 @@ def test_a_result_that_is_a_view_of_another_calls_result_leads_to_that_call(back
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_new_leaf_after_a_break_comes_from_the_values_that_it_has(backend):
+    """``torch.tensor()`` of a result is a copy of it; a leaf of other values is no copy of anything."""
+    weight = torch.full((3,), 0.3, requires_grad=True)
+
+    @torch.compile(backend=backend)
+    def copied(w):
+        return torch.tensor([w.pow(2).sum()], requires_grad=True).sum()
+
+    @torch.compile(backend=backend)
+    def fresh(w):
+        return w.pow(2).sum() + torch.tensor([2.5, 3.5], requires_grad=True).sum()
+
+    capture = observe(lambda: copied(weight))
+    sums = {each.outputs[0] for each in capture.ops if each.name == "sum"}
+    (copy,) = [each for each in capture.ops if each.name == "tensor"]
+    assert copy.has(Trait.CUT)
+    assert set(copy.inputs) <= sums
+    assert not [each for each in observe(lambda: fresh(weight)).ops if each.name == "tensor" and each.inputs]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_module_whose_forward_alone_is_compiled_is_called_once(backend):
     """The graphs of its forward, before and after a break, belong to the call that the program made."""
 

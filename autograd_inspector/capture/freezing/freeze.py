@@ -15,7 +15,7 @@ from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
-from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks
+from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
@@ -161,7 +161,7 @@ def _number_arguments(
         wanted |= front
     scales = {op: {"1": float(number)} for op, number in recording.scales.items() if op in wanted}
     # A number that may be how many ranks there are is told of an edit only where the program asked for that.
-    shares = {float(world), 1 / world} if world > 1 else set[float]()
+    shares = shares_of(world)
     told = {
         op: dict(numbers)
         for op, numbers in recording.number_arguments.items()

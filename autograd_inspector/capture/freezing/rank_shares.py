@@ -12,12 +12,17 @@ from autograd_inspector.capture.recording.recording import Recording
 _Place = tuple[CodeType, int]
 
 
+def shares_of(world: int) -> set[float]:
+    """The numbers by which gradients of so many ranks are averaged."""
+    return {float(world), 1 / world} if world > 1 else set()
+
+
 def divisions_by_ranks(recording: Recording, world: int) -> dict[int, dict[str, float]]:
     """Op -> its numbers, where one of them is ``world``, or one divided by that, and is not written out there.
 
     "ranks": the program had asked for the number of ranks, and what it got went into that operand.
     """
-    shares = {float(world), 1 / world} if world > 1 else set[float]()
+    shares = shares_of(world)
     given = {op: {"1": float(number)} for op, number in recording.scales.items() if number in shares}
     given |= {
         op: dict(numbers)

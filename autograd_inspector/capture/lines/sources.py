@@ -52,7 +52,7 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
 
 
 def as_written(chain: Iterable[tuple[CodeType, int, bool]]) -> Iterator[tuple[CodeType, int, bool]]:
-    """The frames of the program: where Dynamo resumes a function after a graph break, that function calls itself."""
+    """The frames without the earlier parts of functions that Dynamo resumed after a graph break: those call nothing."""
     resumed: tuple[str, str] | None = None
     for frame in chain:
         file, name = frame[0].co_filename, frame[0].co_name

@@ -193,7 +193,7 @@ class _Collective:
             op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
             peer = self._guard.run(_peer, self._name, args, kwargs)
             peer = -1 if peer is None else peer
-            tagged = self._name in _TAGGED and bool(kwargs.get("tag", args[3] if len(args) > _BEFORE_TAG else 0))
+            tagged = bool(self._guard.run(_is_tagged, self._name, args, kwargs))
             digest = self._guard.run(self._digest, tensors) if op else None
             seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world, peer, tagged, digest),)
             self._recording.pause(Pause(sys._getframe(1)))
@@ -291,6 +291,12 @@ def _reduced_by(arguments: tuple[Any, ...]) -> tuple[str, int]:
     op = next(ops, None)
     name = next((name for name in _OPS if op == getattr(dist.ReduceOp, name)), "") if op is not None else ""
     return name.lower(), _world(arguments)
+
+
+def _is_tagged(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a message has a tag, by which it may overtake others."""
+    given = kwargs.get("tag", args[_BEFORE_TAG] if len(args) > _BEFORE_TAG else 0)
+    return name in _TAGGED and type(given) is int and given != 0
 
 
 def _peer(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -22,7 +22,7 @@ from autograd_inspector.capture.observers.compiled.outside import number_behind
 from autograd_inspector.capture.recording.exports import rejoin
 from autograd_inspector.capture.recording.raw_records import OP_NAME, OP_OUTPUTS
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, node_of, shape_of
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, node_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.op import Trait
@@ -52,8 +52,8 @@ class Bridges:
         self.place = -1
         """What broke that graph."""
         self._export = -1
-        self._rewrapped: tuple[int, ...] = ()
-        """What that graph returned, where the code is about to create a tensor of it."""
+        self._rewrapped: dict[int, float] = {}
+        """Single values that that graph returned with their history, where the code is about to create a tensor."""
         self._numbers: dict[float, int] = {}
         """The values of what that graph returned, where it is one number each -> the tensor."""
         self._came: dict[float, int] = {}
@@ -61,7 +61,7 @@ class Bridges:
 
     def over(self) -> None:
         """No compiled call runs any more."""
-        self._left, self._export, self._rewrapped = (), -1, ()
+        self._left, self._export, self._rewrapped = (), -1, {}
         self._met.clear()
         self._numbers.clear()
         self._came.clear()
@@ -81,8 +81,8 @@ class Bridges:
         gather((results,), tensors)
         self._left, self._export = tuple([recording.id_of(each) for each in tensors]), -1
         self._numbers.clear()
-        single = [each for each in tensors if _CREATION in reason and needs_grad(each) and shape_of(each).numel() == 1]
-        self._rewrapped = tuple([recording.id_of(each) for each in single])
+        connected = [each for each in tensors if _CREATION in reason and needs_grad(each)]
+        self._rewrapped = {recording.id_of(each): number for each in connected for number in _number_in(each)}
         self._meet(tensors)
         self.since = sequence_number()
         self.place = recording.stacks.of_frames(frames, outer) if frames else -1
@@ -126,11 +126,13 @@ class Bridges:
         return node is not None and node._sequence_nr() >= self.since
 
     def created(self, leaf: Tensor, site: int) -> None:
-        """A leaf that Python made after a break: of the values of the graph before it, if that broke there."""
-        if self._rewrapped:
+        """A leaf that Python made after a break: of those results of the graph before it whose values it has."""
+        values = _values_in(leaf) if self._rewrapped else ()
+        sources = tuple([number for number, value in self._rewrapped.items() if value in values])
+        if sources:
             self._made("tensor", (), leaf, self.place if self.place >= 0 else site)
-            rejoin(self._recording, len(self._recording.ops) - 1, self._rewrapped)
-            self._rewrapped = ()
+            rejoin(self._recording, len(self._recording.ops) - 1, sources)
+            self._rewrapped = {}
 
     def between(self, result: Tensor, otherwise: tuple[int, ...], site: int) -> None:
         """A tensor that Python made between the graphs: its autograd graph says of what."""
@@ -209,6 +211,14 @@ def _number_in(result: Tensor) -> Iterator[float]:
         with DisableTorchFunction():
             if result.numel() == 1 and not result.is_meta:
                 yield result.detach().item()
+
+
+def _values_in(leaf: Tensor) -> set[float]:
+    """The values of a small tensor, but for those that many others equal by chance."""
+    with DisableTorchFunction():
+        if leaf.is_meta or not leaf.is_floating_point() or leaf.numel() > _FARTHEST:
+            return set()
+        return set(leaf.detach().flatten().tolist()) - {0.0, 1.0}
 
 
 def _last(plan: Plan, results: Any) -> Tensor | None:
