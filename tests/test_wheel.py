@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -149,11 +150,25 @@ def test_the_sdist_builds_and_documents_itself(sdist):
     ] == []
 
 
+def metadata(wheel):
+    """What the wheel tells an index about itself: the fields and, below them, the description."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return archive.read(name).decode()
+
+
+def test_no_link_of_the_description_leads_nowhere(wheel):
+    """An index shows the README without the repository around it: what is not absolute is text there."""
+    fields, _, description = metadata(wheel).partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in fields
+    assert description.startswith((ROOT / "README.md").read_text("utf-8")[:400])
+    assert "[options" not in description
+    assert [target for target in re.findall(r"\]\(([^)]*)\)", description) if not target.startswith("https://")] == []
+
+
 def test_every_python_that_is_supported_is_named(wheel):
     """A classifier for each version from the first, as the index shows them."""
-    with zipfile.ZipFile(wheel) as archive:
-        [metadata] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        lines = archive.read(metadata).decode().splitlines()
+    lines = metadata(wheel).splitlines()
     assert "Requires-Python: >=3.11" in lines
     for minor in (11, 12, 13, 14):
         assert f"Classifier: Programming Language :: Python :: 3.{minor}" in lines
