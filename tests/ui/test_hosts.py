@@ -4,7 +4,9 @@ Notebook 7 comes with that extra. The others are tried where an environment vari
 
     python -m venv lab42 && lab42/bin/pip install "jupyterlab==4.2.*" ipywidgets anywidget
     python -m venv marimo && marimo/bin/pip install marimo anywidget
+    python -m venv voila && voila/bin/pip install voila ipywidgets anywidget
     export AUTOGRAD_INSPECTOR_LAB42=$PWD/lab42/bin/python AUTOGRAD_INSPECTOR_MARIMO=$PWD/marimo/bin/python
+    export AUTOGRAD_INSPECTOR_VOILA=$PWD/voila/bin/python
 
 Torch is not needed in them: kernels run in the Python of the tests, and marimo finds that Python's packages.
 """
@@ -24,6 +26,7 @@ from .marimo import running_marimo
 from .panel import Panel
 from .programs import SETUP, TRAINED
 from .shared import READY, SIZE, Shown, shown, watched
+from .voila import running_voila, without_network
 
 pytestmark = pytest.mark.ui
 DARK = re.compile(r"^rgb\(([0-6]?\d), ([0-6]?\d), ([0-6]?\d)\)$")
@@ -112,3 +115,19 @@ def test_marimo(browser, tmp_path, shots):
         page.page.emulate_media(color_scheme="dark")
         is_dark(page, shots, "marimo")
         context.close()
+
+
+def test_voila(browser, tmp_path, shots):
+    """A notebook as an application, without its code: the widget is there, and follows Voila's theme."""
+    python = python_of("AUTOGRAD_INSPECTOR_VOILA")
+    with running_voila(tmp_path, python, SETUP, TRAINED) as url:
+        page = watched(browser.new_page(viewport=SIZE))
+        without_network(page.page, python)
+        page.page.goto(f"{url}/?theme=light", wait_until="commit")
+        page.page.wait_for_selector(READY, timeout=RUN)
+        works(page, shots, "voila")
+        assert not DARK.match(background(page))
+        page.page.goto(f"{url}/?theme=dark", wait_until="commit")
+        page.page.wait_for_selector(READY, timeout=RUN)
+        is_dark(page, shots, "voila")
+        page.page.close()
