@@ -60,11 +60,11 @@ export class Names {
       }
       case "unit":
         return [
+          unitNumber(box),
           listed(
             inside.map((child) => this.#nameOf(child)),
             2,
           ),
-          `${unitNumber(box)}`,
         ];
       case "crowd": {
         const nodes = inside.map((child) => child.node!);
@@ -151,8 +151,12 @@ function unitsOf(box: Box): Box[] {
   );
 }
 
+/** Where it stands among the rounds of its repetition: `2 of 3`. */
 function unitNumber(box: Box): string {
-  return `${box.parent!.children.filter((child) => child.kind === "unit").indexOf(box) + 1}`;
+  let around = box.parent!;
+  while (around.kind === "run") around = around.parent!;
+  const units = unitsOf(around);
+  return `${units.indexOf(box) + 1} of ${units.length}`;
 }
 
 function leafNames(nodes: GraphNode[]): string[] {

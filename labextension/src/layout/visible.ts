@@ -13,7 +13,7 @@ const MOST = 60;
 /** Opening all shows at most this many boxes. */
 const ALL = 60_000;
 
-/** The level that shows 10 to 60 boxes, rather few, and the way to the first finding. */
+/** The level that shows 10 to 60 boxes, rather few, and the way to the first finding; of equal rounds one is open. */
 export function opening(tree: Tree): Open {
   let best = toLevel(tree, 0);
   for (let level = 1; ; level++) {
@@ -33,7 +33,10 @@ function toLevel(tree: Tree, level: number): Open {
   return new Set(
     groups(
       tree,
-      (box) => box.depth <= level && (!quiet(box) || (box.kind === "module" && level < 2)),
+      (box) =>
+        box.depth <= level &&
+        !sameAgain(box) &&
+        (!quiet(box) || (box.kind === "module" && level < 2)),
     ),
   );
 }
@@ -98,6 +101,17 @@ function quiet(box: Box): boolean {
   return QUIET.has(box.kind);
 }
 
+/** A round of a repetition, or a row of rounds, after the first: it is built as that one is. */
+function sameAgain(box: Box): boolean {
+  return box.parent !== null && repeats(box.parent) && box !== box.parent.children[0];
+}
+
+/** A repetition, or a row of its rounds where they are too many for one row. */
+function repeats(box: Box): boolean {
+  if (box.kind !== "run") return box.kind === "repeat";
+  return box.parent !== null && repeats(box.parent);
+}
+
 /** A module around another: open, it takes no more room than that. */
 function wraps(box: Box): boolean {
   return box.children.some((child) => child.kind === "module");
@@ -119,7 +133,7 @@ function largestFirst(tree: Tree, start: Open): Open {
   const open = new Set(start);
   let shown = count(tree, open);
   const inside = (box: Box): Box[] =>
-    box.children.filter((child) => child.children.length > 0 && !quiet(child));
+    box.children.filter((c) => c.children.length > 0 && !quiet(c) && !sameAgain(c));
   let closed = [...open].flatMap((id) => inside(tree.boxes[id]!));
   while (closed.length > 0 && shown < FEWEST) {
     closed = closed.filter((box) => !open.has(box.id) && shown + box.children.length - 1 <= MOST);

@@ -170,6 +170,42 @@ test("the way to the first finding is open from the start", () => {
   for (let at = found.parent; at; at = at.parent) expect(open.has(at.id)).toBe(true);
 });
 
+/** Three steps of a loop: a model of six layers is called, and its loss computed. */
+function threeSteps(): CaptureGraph {
+  const graph: CaptureGraph = { nodes: [], edges: [], calls: [], findings: [], models: ["model"] };
+  for (let step = 0; step < 3; step++) {
+    const model = graph.calls.push(call(graph.calls.length, -1, "", "Model", step + 1)) - 1;
+    for (const name of ["linear", "relu", "norm", "linear", "relu", "pow", "mean"]) {
+      const id = graph.nodes.length;
+      const inside = name === "pow" || name === "mean" ? -1 : model;
+      graph.nodes.push(node(id, { name, call: inside, op: id, root: name === "mean" }));
+      if (name !== "linear" || id % 7 > 0) graph.edges.push(edge(id - 1, id));
+    }
+    graph.nodes.push(
+      node(graph.nodes.length, { name: "SGD.step", kind: "step", op: graph.nodes.length }),
+    );
+  }
+  return graph;
+}
+
+test("of three equal steps the first is open at the start, the others say which they are", () => {
+  const { tree, labels } = new Layout(threeSteps());
+  const open = opening(tree);
+  const units = tree.boxes.filter((box) => box.kind === "unit");
+  expect(units.map((box) => open.has(box.id))).toEqual([true, false, false]);
+  expect(units.map((box) => labels.of(box).lines[0]!.text)).toEqual(["1 of 3", "2 of 3", "3 of 3"]);
+});
+
+test("a finding in a later step opens that step as well", () => {
+  const graph = threeSteps();
+  graph.findings.push({ severity: "error", rule: "AG201" } as CaptureGraph["findings"][number]);
+  graph.nodes[10]!.findings.push(0);
+  const { tree } = new Layout(graph);
+  const open = opening(tree);
+  const units = tree.boxes.filter((box) => box.kind === "unit");
+  expect(units.map((box) => open.has(box.id))).toEqual([true, true, false]);
+});
+
 test("saved tensors that were modified say so in their box", () => {
   const { tree, labels } = new Layout(real("version"));
   const said = tree.boxes
