@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from autograd_inspector.api.report import Report
     from autograd_inspector.model.checkpoint import CheckpointError
 
-__version__ = "0.1.0"
+    __version__: str
+
 __all__ = [
     "AutogradFindingsError",
     "CheckpointError",
@@ -63,15 +64,28 @@ wait_for_dynamo()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name == "__version__":
+        value = _version()
+    elif name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, "__version__"})
+
+
+def _version() -> str:
+    """The installed version: the build takes it from the front end's package.json, the only place where it is set."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(__name__)
+    except PackageNotFoundError:  # A checkout on the path that was not installed.
+        return "0+unknown"
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -61,8 +61,8 @@ def test_the_site_lists_it(rule):
     assert f"| [{rule.code}]({rule.code}.md) | `{rule.name}` |" in rule_pages()["rules/index.md"]
 
 
-def test_both_versions_are_the_same():
-    """The front end's version is the package's, as the release needs."""
+def test_the_version_is_set_in_one_place():
+    """The package's version is the front end's, as the release needs."""
     [version] = re.findall(r'"version": "([^"]+)"', (ROOT / "labextension/package.json").read_text("utf-8"))[:1]
     assert version == autograd_inspector.__version__
 
