@@ -12,6 +12,7 @@ class Statements:
     """Those of a file by the lines of their own: of a loop or a ``with`` those of its head."""
 
     def __init__(self, source: Source) -> None:
+        self._source = source
         self._by_line: dict[int, list[ast.stmt]] = {}
         for node in source.nodes:
             if isinstance(node, ast.stmt):
@@ -20,15 +21,17 @@ class Statements:
 
     def around(self, span: Span) -> ast.stmt | None:
         """The innermost statement whose own lines hold the expression that stands there."""
-        begin, end = (span[0], span[2]), (span[1], span[3])
         # Breadth first: what comes later lies further in.
-        for node in reversed(self._by_line.get(span[0], ())):
-            if (node.lineno, node.col_offset) <= begin and end <= (node.end_lineno or 0, node.end_col_offset or 0):
-                return node
-        return None
+        return next((node for node in reversed(self._by_line.get(span[0], ())) if _holds(node, span)), None)
 
     def assigned(self, span: Span) -> str:
-        """The variable that the statement around an expression assigns, "" where it assigns none, or several."""
+        """The variable that the statement around an expression assigns, "" where it assigns none, or several.
+
+        What binds a name inside the statement, ``if (loss := …) > 1:``, is nearer than the statement.
+        """
+        for named in reversed(self._source.assignments.get(span[0], ())):
+            if isinstance(named, ast.NamedExpr) and _holds(named, span):
+                return named.target.id
         match self.around(span):
             case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
                 return written(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
@@ -38,6 +41,11 @@ class Statements:
         """The last line of the ``with`` statement whose head holds the expression; 0: it is no part of one's head."""
         node = self.around(span)
         return (node.end_lineno or 0) if isinstance(node, (ast.With, ast.AsyncWith)) else 0
+
+
+def _holds(node: ast.stmt | ast.NamedExpr, span: Span) -> bool:
+    end = (node.end_lineno or 0, node.end_col_offset or 0)
+    return (node.lineno, node.col_offset) <= (span[0], span[2]) and (span[1], span[3]) <= end
 
 
 def _last_of_head(node: ast.stmt) -> int:

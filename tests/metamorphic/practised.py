@@ -32,6 +32,9 @@ EACH = 5
 """So many variants of each program that is drawn: the original is run once for all of them."""
 Pair = tuple[Path, str]
 ANOTHER_PROGRAM = {
+    # Where a state is stored, and no longer held by a variable alone, is named first.
+    ("rl/stored_states_of_a_recurrent_ppo", "variables as attributes"),
+    ("rl/stored_states_of_a_recurrent_ppo", "variables as items"),
     ("rl/ddpg_polyak", "values printed"),  # Where the value that nothing uses is printed, it is used.
     (
         "selfsupervised/barlow_twins_warmup",

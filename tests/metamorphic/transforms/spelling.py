@@ -73,10 +73,15 @@ class _Unbinding(ast.NodeTransformer):
         match node.func:
             case ast.Attribute(ast.Name("torch" | "F" | "nn" | "np" | "math" | "self")):
                 return node
-            case ast.Attribute(value, name) if name in _METHODS and not _module(value):
+            case ast.Attribute(value, name) if name in _METHODS and not _module(value) and _takes(name, node):
                 node.func = ast.Attribute(ast.Name("torch", ast.Load()), name, ast.Load())
                 node.args.insert(0, value)
         return node
+
+
+def _takes(name: str, call: ast.Call) -> bool:
+    """`logger.log(step, loss)` is no tensor's method, for that one has no arguments."""
+    return name in {"matmul", "pow", "clamp", "softmax"} or not (call.args or call.keywords)
 
 
 def _module(value: ast.expr) -> bool:
