@@ -1,6 +1,7 @@
 /** One capture with its tables joined: names, places and neighbours of what the tables number. */
 
 import { TENSOR_FLAGS } from "../wire";
+import { trans } from "../words";
 import type { Data, Ints } from "./decode";
 
 export interface Frame {
@@ -235,7 +236,7 @@ export class Capture {
     const line = f.lineno[row] ?? 0;
     const short = filename.replaceAll("\\", "/").split("/").pop() ?? "";
     return {
-      place: cell ? `${cell}, line ${line}` : `${short}:${line}`,
+      place: cell ? trans.__("%1, line %2", cell, line) : `${short}:${line}`,
       cell,
       filename,
       line,
