@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build, context } from "esbuild";
 
-const BUDGET = 60_000;
+// 60,000, and 1,500 for texts that can be translated: calls around them, and both forms of every count.
+const BUDGET = 61_500;
 const out = "../autograd_inspector/static";
 
 const shared = {

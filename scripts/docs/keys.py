@@ -8,13 +8,14 @@ from pathlib import Path
 from scripts.docs.markdown import code, escaped, table
 
 LIST = Path(__file__).resolve().parents[2] / "labextension" / "src" / "view" / "keys_help.ts"
-_PAIR = re.compile(r'^\s+\["([^"]+)", "([^"]+)"\],$', re.MULTILINE)
+_TEXT = re.compile(r'"([^"]+)"')
 
 
 def keys_page() -> str:
     """Which keys do what."""
     text = LIST.read_text(encoding="utf-8")
-    pairs = _PAIR.findall(text.partition("const KEYS")[2].partition("];")[0])
+    texts = _TEXT.findall(text.partition("const keys")[2].partition("];")[0])
+    pairs = zip(texts[::2], texts[1::2], strict=True)
     rows = [(" ".join(map(code, keys.split("  "))), escaped(what[:1].upper() + what[1:])) for keys, what in pairs]
     return (
         "# Keys\n\nIn the widget, the panel and `report.html`; `?` shows them there.\n\n"

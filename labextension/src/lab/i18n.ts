@@ -1,19 +1,16 @@
-/** The language of the page: set once, before any part says something. */
+/** The language of the page: shared once, before any part says something, with the widgets too. */
 
-import { type ITranslator, nullTranslator, type TranslationBundle } from "@jupyterlab/translation";
+import type { ITranslator } from "@jupyterlab/translation";
+import { share, trans, type Words } from "../words";
 
-let bundle: TranslationBundle = nullTranslator.load("autograd_inspector");
+export { trans };
 
-export function speak(translator: ITranslator | null): TranslationBundle {
-  if (translator) bundle = translator.load("autograd_inspector");
-  return bundle;
+export function speak(translator: ITranslator | null): Words {
+  if (translator) share(translator.load("autograd_inspector"));
+  return trans;
 }
 
 /** Under which the palette lists the commands. */
 export function category(): string {
-  return bundle.__("Autograd Inspector");
-}
-
-export function trans(): TranslationBundle {
-  return bundle;
+  return trans.__("Autograd Inspector");
 }

@@ -1,5 +1,6 @@
 /** Every open box laid out alone, from the inside out; boxes of equal structure share one answer. */
 
+import { trans } from "../words";
 import type { Box } from "./box";
 import { type Labels, TOGGLE } from "./labels";
 import { solve } from "./layered";
@@ -97,7 +98,7 @@ function framed(
 
 export function cutText(cut: Cut): string {
   if (cut.kind === "modified") return cut.cause;
-  return `✂ ${cut.cause || "cut"}${cut.times > 1 ? ` ×${cut.times}` : ""}`;
+  return `✂ ${cut.cause || trans.__("cut")}${cut.times > 1 ? ` ×${cut.times}` : ""}`;
 }
 
 function problemOf(parts: Part[], nets: Placed["nets"], labels: Labels): Problem {

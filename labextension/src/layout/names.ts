@@ -1,9 +1,11 @@
 /** What a box is called, and what is said of it beneath. */
 
 import type { Call, GraphNode } from "../model/graph";
+import { counted, grouped, type Noun, term } from "../model/said";
+import { trans } from "../words";
 import type { Box, Tree } from "./box";
 import { isLeaf } from "./leaves";
-import { counted, listed, opName, shown } from "./text";
+import { listed, opName, shown } from "./text";
 
 export class Names {
   readonly #calls: Map<number, Call>;
@@ -35,8 +37,8 @@ export class Names {
   #ofNode(box: Box, node: GraphNode): [string, string] {
     if (!isLeaf(node)) return [opName(node.name), node.shape && `→ ${shown(node.shape)}`];
     const name = shown(this.#inside(box.parent, node.name));
-    const kind = node.kind === "parameter" && !node.tracked ? "frozen" : node.kind;
-    const missing = node.gradient === "none" ? " · no gradient" : "";
+    const kind = term(node.kind === "parameter" && !node.tracked ? "frozen" : node.kind);
+    const missing = node.gradient === "none" ? ` · ${trans.__("no gradient")}` : "";
     return name ? [name, `${kind} ${shown(node.shape)}`.trim() + missing] : [kind, node.shape];
   }
 
@@ -68,12 +70,18 @@ export class Names {
         ];
       case "crowd": {
         const nodes = inside.map((child) => child.node!);
-        return [counted(nodes.length, nodes[0]!.kind), listed(leafNames(nodes))];
+        return [counted(nodes.length, nodes[0]!.kind as Noun), listed(leafNames(nodes))];
       }
       case "setup":
-        return ["initialisation", `${counted(opsOf(box).length, "op")}: ${listed(opsOf(box))}`];
+        return [
+          trans.__("initialisation"),
+          `${counted(opsOf(box).length, "op")}: ${listed(opsOf(box))}`,
+        ];
       case "apart":
-        return [counted(box.size, "other node"), "not used by a backward"];
+        return [
+          trans._n("%2 other node", "%2 other nodes", box.size, grouped(box.size)),
+          trans.__("not used by a backward"),
+        ];
       default:
         return [counted(box.size, "node"), listed(opsOf(box))];
     }
@@ -87,9 +95,9 @@ export class Names {
   #moduleName(box: Box): string {
     const call = this.#calls.get(box.call)!;
     const path = this.#relative(call, box.parent);
-    const again =
-      (this.#times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
-    return shown(path || call.type) + again;
+    const name = shown(path || call.type);
+    const again = (this.#times.get(`${call.root} ${call.path}`) ?? 0) > 1;
+    return again ? trans.__("%1 (call %2)", name, call.nth) : name;
   }
 
   /** `norm` in the box of its model, `net.norm` where no module is around it. */
@@ -156,7 +164,7 @@ function unitNumber(box: Box): string {
   let around = box.parent!;
   while (around.kind === "run") around = around.parent!;
   const units = unitsOf(around);
-  return `${units.indexOf(box) + 1} of ${units.length}`;
+  return trans.__("%1 of %2", units.indexOf(box) + 1, units.length);
 }
 
 function leafNames(nodes: GraphNode[]): string[] {

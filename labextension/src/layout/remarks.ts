@@ -1,9 +1,11 @@
 /** What a box says beneath its name: what went wrong in it, and what a reader should know. */
 
 import type { Severity } from "../model/graph";
+import { counted, grouped } from "../model/said";
 import { startsBackward } from "../model/shown";
+import { trans } from "../words";
 import { type Box, nodesOf, type Tree } from "./box";
-import { counted, shown } from "./text";
+import { shown } from "./text";
 
 export interface Remark {
   text: string;
@@ -18,17 +20,28 @@ function troublesOf(box: Box, tree: Tree): Remark[] {
   const { failed, modified, cuts, findings, worst } = box.troubles;
   const remarks: Remark[] = [];
   const say = (text: string, role: Severity): unknown => remarks.push({ text, role });
-  if (failed) say(`✕ backward failed ${box.node ? "here" : "inside"}`, "error");
+  if (failed) {
+    const where = box.node ? trans.__("backward failed here") : trans.__("backward failed inside");
+    say(`✕ ${where}`, "error");
+  }
   if (box.node) {
     const saved = new Set<string>();
     for (const { modified } of nodesOf(box)) {
       for (const { name, saved: then, now } of modified)
-        saved.add(`${shown(name, 20)}: saved v${then}, now v${now}`);
+        saved.add(trans.__("%1: saved v%2, now v%3", shown(name, 20), then, now));
     }
     for (const text of saved) say(text, "error");
-    if (box.node.error && !failed) say(`raised ${shown(box.node.error)}`, "error");
+    if (box.node.error && !failed) say(trans.__("raised %1", shown(box.node.error)), "error");
   } else {
-    if (modified) say(`${counted(modified, "saved tensor")} modified`, "error");
+    if (modified) {
+      const text = trans._n(
+        "%2 saved tensor modified",
+        "%2 saved tensors modified",
+        modified,
+        grouped(modified),
+      );
+      say(text, "error");
+    }
     for (const [cause, times] of cuts) {
       say(`✂ ${shown(cause)}${times > 1 ? ` ×${times}` : ""}`, worst || "info");
     }
@@ -49,9 +62,9 @@ function namesOf(findings: Set<number>, tree: Tree): string {
 
 function notesOf(box: Box): Remark[] {
   const notes: string[] = [];
-  if (box.node && startsBackward(box.node)) notes.push("backward starts here");
-  if (box.node?.recomputed && !box.computedAgain) notes.push("↻ during backward");
-  if (box.holdsAgain && !box.computedAgain) notes.push("↻ partly");
+  if (box.node && startsBackward(box.node)) notes.push(trans.__("backward starts here"));
+  if (box.node?.recomputed && !box.computedAgain) notes.push(`↻ ${trans.__("during backward")}`);
+  if (box.holdsAgain && !box.computedAgain) notes.push(`↻ ${trans.__("partly")}`);
   const hooks = hooksIn(box);
   if (hooks) notes.push(`↪ ${counted(hooks, "hook")}`);
   return notes.map((text) => ({ text, role: "note" }));

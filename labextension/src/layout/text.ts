@@ -24,10 +24,6 @@ export function opName(name: string): string {
   return shown(bare ? bare[1]! : name);
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-}
-
 /** `linear ×2, relu, …`: in order of appearance, repetitions counted. */
 export function listed(names: string[], most = 3): string {
   const counts = new Map<string, number>();

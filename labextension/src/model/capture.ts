@@ -1,6 +1,7 @@
 /** One capture with its tables joined: names, places and neighbours of what the tables number. */
 
 import { TENSOR_FLAGS } from "../wire";
+import { trans } from "../words";
 import type { Data, Ints } from "./decode";
 
 export interface Frame {
@@ -233,9 +234,12 @@ export class Capture {
     const filename = this.text(f.filename[row]);
     const cell = this.text(f.cell[row]);
     const line = f.lineno[row] ?? 0;
-    const short = filename.replaceAll("\\", "/").split("/").pop() ?? "";
     return {
-      place: cell ? `${cell}, line ${line}` : `${short}:${line}`,
+      // Of most frames nobody asks it.
+      get place() {
+        if (cell) return trans.__("%1, line %2", cell, line);
+        return `${filename.replaceAll("\\", "/").split("/").pop() ?? ""}:${line}`;
+      },
       cell,
       filename,
       line,

@@ -1,7 +1,8 @@
 /** A graph -> only the nodes of a problem, and between them one stand-in for all that lies there. */
 
+import { counted } from "../model/said";
 import type { CaptureGraph, GraphEdge, GraphNode } from "./graph";
-import { counted, opName } from "./shown";
+import { opName } from "./shown";
 
 /** Kept nodes: which of them lead to a node, or are led to, is a bit each. */
 export const MOST = 30;

@@ -1,6 +1,7 @@
 /** The wire's text and buffer -> tables of plain numbers. Whatever is wrong with them is said in one line. */
 
 import { type Column, type Packed, TABLES, WIRE, type Wire } from "../wire";
+import { trans } from "../words";
 import { areVitals } from "./vitals/valid";
 
 export type Ints = ArrayLike<number>;
@@ -17,7 +18,7 @@ export function decode(text: string, buffer: ArrayBuffer | DataView = new ArrayB
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw new WireError("this is not an autograd_inspector capture: it is not JSON");
+    throw new WireError(trans.__("this is not an autograd_inspector capture: it is not JSON"));
   }
   return decoded(parsed, plain(buffer));
 }
@@ -25,7 +26,7 @@ export function decode(text: string, buffer: ArrayBuffer | DataView = new ArrayB
 /** The same from JSON that was read already, as a notebook file's is. */
 export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
   if (typeof value !== "object" || value === null || !("wire" in value)) {
-    throw new WireError("this is not an autograd_inspector capture");
+    throw new WireError(trans.__("this is not an autograd_inspector capture"));
   }
   const wire = value as Record<string, unknown>;
   checkVersion(wire.wire);
@@ -50,7 +51,11 @@ export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
 export function checkVersion(version: unknown): void {
   if (version === WIRE) return;
   throw new WireError(
-    `this capture has version ${String(version).slice(0, 20)}; this widget reads version ${WIRE}: update both`,
+    trans.__(
+      "this capture has version %1; this widget reads version %2: update both",
+      String(version).slice(0, 20),
+      WIRE,
+    ),
   );
 }
 
@@ -73,7 +78,7 @@ function areRanks(ranks: object): boolean {
 }
 
 function damaged(where: string): never {
-  throw new WireError(`this capture is damaged: ${where}`);
+  throw new WireError(trans.__("this capture is damaged: %1", where));
 }
 
 function plain(buffer: ArrayBuffer | DataView): ArrayBuffer {

@@ -1,5 +1,6 @@
 /** What changed from one capture to another: nodes are the same when they are the same call of the same place. */
 
+import { trans } from "../words";
 import type { CaptureGraph, GraphNode } from "./graph";
 import { opName } from "./shown";
 
@@ -51,7 +52,7 @@ export function diff(before: CaptureGraph, after: CaptureGraph): Diff {
     const said = (text: string): Change => change(node, was.id, text);
     const cutBefore = cutsBefore.get(was.id);
     if (cut && !cutBefore) changes.cut.push(said(cut));
-    if (!cut && cutBefore) changes.mended.push(said(`was ${cutBefore}`));
+    if (!cut && cutBefore) changes.mended.push(said(trans.__("was %1", cutBefore)));
     if (was.gradient === "none" && node.gradient === "present") changes.reached.push(said(""));
     if (was.gradient === "present" && node.gradient === "none") changes.lost.push(said(""));
     if (was.device !== node.device && was.device && node.device) {
@@ -63,7 +64,7 @@ export function diff(before: CaptureGraph, after: CaptureGraph): Diff {
   for (const node of old.values()) {
     const cut = cutsBefore.get(node.id);
     changes.gone.push({ ...change(node, node.id, cut ? `✂ ${cut}` : ""), node: -1 });
-    if (cut) changes.mended.push({ ...change(node, node.id, `was ${cut}`), node: -1 });
+    if (cut) changes.mended.push({ ...change(node, node.id, trans.__("was %1", cut)), node: -1 });
   }
   return changes;
 }

@@ -1,6 +1,8 @@
 /** A finding in words: where it is, what to copy of it, and how a link names it. */
 
+import { term } from "../model/said";
 import type { CodeLine, Excerpt, FindingView } from "../wire";
+import { trans } from "../words";
 
 export interface Culprit {
   excerpt: Excerpt;
@@ -24,7 +26,9 @@ export function titleOf({ cell, filename }: Excerpt): string {
 /** `In [3], line 7` of a cell, `train.py:7` of a file. */
 export function placeOf({ excerpt, line }: Culprit): string {
   const { lineno } = line;
-  return excerpt.cell ? `${excerpt.cell}, line ${lineno}` : `${titleOf(excerpt)}:${lineno}`;
+  return excerpt.cell
+    ? trans.__("%1, line %2", excerpt.cell, lineno)
+    : `${titleOf(excerpt)}:${lineno}`;
 }
 
 /** The same with the whole path, as an editor or a terminal opens it. */
@@ -43,8 +47,8 @@ export function textOf(finding: FindingView): string {
     );
   });
   const steps = (finding.steps ?? []).map((step) => `  - ${step}`);
-  const cure = fix ? [`fix: ${fix}`] : [];
-  return [`${rule} ${name} (${severity})`, message, ...lines, ...steps, ...cure].join("\n");
+  const cure = fix ? [trans.__("fix: %1", fix)] : [];
+  return [`${rule} ${name} (${term(severity)})`, message, ...lines, ...steps, ...cure].join("\n");
 }
 
 /** How a link names each finding: `AG201-1` is the first of its rule. */

@@ -1,5 +1,6 @@
 /** What a notebook file keeps of a capture -> its tables. The file is data of others: it may be anything. */
 
+import { trans } from "../words";
 import { checkVersion, type Data, decode, decoded, WireError } from "./decode";
 
 /** Bytes that a text may become: deflate makes a thousand of one, and a page has not that much to spare. */
@@ -18,12 +19,12 @@ export async function opened(kept: unknown): Promise<Data> {
   return decode(new TextDecoder().decode(bytes.subarray(0, end)), buffer);
 }
 
-const damaged = (): WireError => new WireError("this capture is damaged: text");
+const damaged = (): WireError => new WireError(trans.__("this capture is damaged: %1", "text"));
 
 async function inflated(text: unknown): Promise<Uint8Array> {
   if (!globalThis.DecompressionStream) {
     throw new WireError(
-      "this browser cannot read saved captures: update it, or run the cell again",
+      trans.__("this browser cannot read saved captures: update it, or run the cell again"),
     );
   }
   const parts: Uint8Array[] = [];

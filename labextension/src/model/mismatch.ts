@@ -1,5 +1,7 @@
 /** The placement as rows, each with what is not where or as it should be. */
 
+import { term } from "../model/said";
+import { trans } from "../words";
 import { type Capture, range, starts } from "./capture";
 
 export interface Entry {
@@ -47,7 +49,7 @@ export function placementRows(capture: Capture): Row[] {
       p.grad_shape[n]! < 0
         ? null
         : {
-            name: "gradient",
+            name: trans.__("gradient"),
             shape: capture.text(p.grad_shape[n]),
             dtype: capture.text(p.grad_dtype[n]),
             device: capture.text(p.grad_device[n]),
@@ -105,16 +107,16 @@ function problems(row: Row): string[] {
     holders.set(what, [...(holders.get(what) ?? []), held.name]);
   for (const held of row.gradient ? [row.gradient, ...row.state] : row.state) {
     if (held.shape === "scalar" && row.shape !== "scalar") {
-      if (held.device === "meta") say("on meta", held);
+      if (held.device === "meta") say(trans.__("on %1", held.device), held);
       continue;
     }
-    if (held.device !== row.device) say(`on ${held.device}`, held);
+    if (held.device !== row.device) say(trans.__("on %1", held.device), held);
     if (held.dtype !== row.dtype) say(held.dtype, held);
     if (held.shape !== row.shape && sameRank(held, row)) say(held.shape, held);
   }
   const texts = [...holders].map(([what, names]) => `${what}: ${names.join(", ")}`);
   const stands = row.standing === "orphan" || (row.standing === "no state" && row.gradient);
-  return stands ? [...texts, row.standing] : texts;
+  return stands ? [...texts, term(row.standing)] : texts;
 }
 
 /** A factored state has fewer dimensions than its parameter, on purpose. */

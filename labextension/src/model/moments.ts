@@ -1,5 +1,6 @@
 /** The program as a sequence of moments: ops in order, and between them what happened beside them. */
 
+import { trans } from "../words";
 import type { Capture } from "./capture";
 import { opName } from "./shown";
 
@@ -39,8 +40,10 @@ export function momentsOf(capture: Capture): Moment[] {
     const writes = capture.writes(op);
     const bumps = writes.map(({ tensor, before, after }) => {
       const { name: tensorName, shape } = capture.tensor(tensor);
-      const name = tensorName || `a tensor ${shape}`;
-      return before === after ? `writes ${name}, unseen` : `${name} v${before} → v${after}`;
+      const name = tensorName || trans.__("a tensor %1", shape);
+      return before === after
+        ? trans.__("writes %1, unseen", name)
+        : `${name} v${before} → v${after}`;
     });
     const title = opName(capture.text(ops.name[op]));
     const error = capture.text(ops.error[op]);
@@ -48,9 +51,10 @@ export function momentsOf(capture: Capture): Moment[] {
     const details = [
       path(capture, op),
       ...bumps.slice(0, 3),
-      error && (error === "raised" ? error : `raised ${error}`),
+      error && (error === "raised" ? trans.__("raised") : trans.__("raised %1", error)),
     ];
-    if (bumps.length > 3) details.push(`and ${bumps.length - 3} more writes`);
+    if (bumps.length > 3)
+      details.push(trans._n("and %1 more write", "and %1 more writes", bumps.length - 3));
     if (off === "inference_mode" || off === "no_grad") details.push(off);
     // A step is an op that the optimizer's event tells more about.
     const step = moments.at(-1);

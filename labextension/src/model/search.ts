@@ -1,5 +1,7 @@
 /** What a search finds, best first: modules, ops, parameters, what else is known of a node; lines only where nothing else is. */
 
+import { term } from "../model/said";
+import { trans } from "../words";
 import type { Capture } from "./capture";
 import type { CaptureGraph, GraphNode } from "./graph";
 
@@ -45,6 +47,16 @@ function ranking(
     }
     return matching;
   };
+  // What is shown of each node is asked once: there may be 50,000.
+  const [before = "", after = ""] = trans.__("op %1", "\n").split("\n");
+  const kinds = new Map<string, string>();
+  const factsOf = ({ path, kind, shape, region, gradFns, op, error, call }: GraphNode): string => {
+    if (!kinds.has(kind)) kinds.set(kind, term(kind));
+    const type = graph.calls[call]?.type ?? "";
+    const number = op >= 0 ? `${before}${op + 1}${after}` : "";
+    const facts = [path, type, kinds.get(kind), shape, region, ...gradFns, number, error];
+    return facts.join("\n").toLowerCase();
+  };
   const met = new Set<number>();
   return (node) => {
     const within = inModule(node, wanted);
@@ -56,7 +68,7 @@ function ranking(
     if (node.name.toLowerCase().includes(wanted)) return node.op >= 0 ? "op" : "tensor";
     if (within) return null;
     if (node.findings.some((finding) => rules.has(finding))) return "fact";
-    if (factsOf(node, graph.calls[node.call]?.type ?? "").includes(wanted)) return "fact";
+    if (factsOf(node).includes(wanted)) return "fact";
     return onLine(node.site) ? "line" : null;
   };
 }
@@ -65,10 +77,4 @@ function ranking(
 function inModule(node: GraphNode, wanted: string): boolean {
   const path = node.path.toLowerCase();
   return node.call >= 0 && (path === wanted || path.endsWith(`.${wanted}`));
-}
-
-function factsOf(node: GraphNode, type: string): string {
-  const { path, kind, shape, region, gradFns, op, error } = node;
-  const number = op >= 0 ? `op ${op + 1}` : "";
-  return [path, type, kind, shape, region, ...gradFns, number, error].join("\n").toLowerCase();
 }

@@ -20,11 +20,6 @@ export function startsBackward({
   return root && !recomputed;
 }
 
-export function counted(count: number, noun: string): string {
-  const ending = count === 1 ? "" : noun.endsWith("ch") ? "es" : "s";
-  return `${count.toLocaleString("en")} ${noun}${ending}`;
-}
-
 export function opName(name: string): string {
   return /^__.+__$/.test(name) ? name.slice(2, -2) : name;
 }

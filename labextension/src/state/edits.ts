@@ -1,6 +1,7 @@
 /** Making an edit in the notebook that the widget stands in: a host does it, where one listens. */
 
 import { isCell, sectionsOf } from "../model/patch";
+import { trans } from "../words";
 import { LISTENS } from "./reveal";
 
 /** Only show it, make it, or make it and run what it concerns. */
@@ -47,7 +48,7 @@ export function editsFrom(el: HTMLElement, cellIds: () => Record<string, string>
     make(fix, wish) {
       const detail: Application = { wish, fix, cellIds: cellIds(), refusal: "" };
       const asked = new CustomEvent(APPLY, { bubbles: true, cancelable: true, detail });
-      if (el.dispatchEvent(asked)) return "the cell cannot be edited here";
+      if (el.dispatchEvent(asked)) return trans.__("the cell cannot be edited here");
       return detail.refusal;
     },
   };

@@ -1,5 +1,6 @@
 /** Questions to Python, each with one answer. */
 
+import { trans } from "../words";
 import type { Model } from "./widget_model";
 
 const PATIENCE = 15_000;
@@ -23,7 +24,7 @@ export class Kernel {
       const id = this.#next++;
       const late = () =>
         this.#settle(id)?.reject(
-          new Error("no answer: the kernel is busy, was restarted, or is gone"),
+          new Error(trans.__("no answer: the kernel is busy, was restarted, or is gone")),
         );
       this.#waiting.set(id, { resolve, reject, timer: setTimeout(late, PATIENCE) });
       this.model.send({ command: "export", id, format });
@@ -32,14 +33,14 @@ export class Kernel {
   close(): void {
     this.model.off("msg:custom", this.#answer);
     for (const id of [...this.#waiting.keys()])
-      this.#settle(id)?.reject(new Error("the widget was closed"));
+      this.#settle(id)?.reject(new Error(trans.__("the widget was closed")));
   }
 
   readonly #answer = (message: { id?: number; text?: string; error?: string }): void => {
     if (typeof message?.id !== "number") return;
     const waiting = this.#settle(message.id);
     if (typeof message.text === "string") waiting?.resolve(message.text);
-    else waiting?.reject(new Error(message.error ?? "an answer without text"));
+    else waiting?.reject(new Error(message.error ?? trans.__("an answer without text")));
   };
 
   #settle(id: number): Waiting | undefined {

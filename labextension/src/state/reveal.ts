@@ -1,5 +1,7 @@
 /** Going to a line of the program: in the notebook that the widget stands in, or wherever a host can open it. */
 
+import { trans } from "../words";
+
 /** A line as the capture knows it. */
 export interface Target {
   /** "In [3]", "" for a file. */
@@ -32,7 +34,7 @@ export function revealFrom(el: HTMLElement, cellIds: () => Record<string, string
       const detail: Target = { ...target, cellId: cellIds()[target.cell] ?? "" };
       const asked = new CustomEvent(REVEAL, { bubbles: true, cancelable: true, detail });
       if (!el.dispatchEvent(asked)) return "";
-      return target.cell ? inPage(el, target) : `nothing here opens ${target.filename}`;
+      return target.cell ? inPage(el, target) : trans.__("nothing here opens %1", target.filename);
     },
   };
 }
@@ -43,7 +45,7 @@ function inPage(el: HTMLElement, target: Target): string {
   const prompts = el.closest(".jp-Notebook")?.querySelectorAll(".jp-InputPrompt") ?? [];
   const prompt = [...prompts].find((one) => one.textContent?.trim() === `[${number}]:`);
   const cell = prompt?.closest<HTMLElement>(".jp-Cell");
-  if (!cell) return `${target.cell} is not in this page`;
+  if (!cell) return trans.__("%1 is not in this page", target.cell);
   const line = cell.querySelectorAll<HTMLElement>(".cm-line")[target.line - 1];
   (line ?? cell).scrollIntoView({ block: "center" });
   flash(line ?? cell);

@@ -2,6 +2,7 @@
 
 import { size } from "../model/shown";
 import type { ByteTotal } from "../wire";
+import { trans } from "../words";
 import { el } from "./dom";
 
 const KINDS = ["parameters", "gradients", "state"] as const;
@@ -41,5 +42,7 @@ export function bars(title: string, rows: ByteTotal[]): HTMLElement | null {
 }
 
 function meterText(bar: ByteTotal, kind: (typeof KINDS)[number]): string {
-  return `${kind} ${size(bar[kind])}`;
+  const bytes = size(bar[kind]);
+  if (kind === "parameters") return trans.__("parameters %1", bytes);
+  return kind === "gradients" ? trans.__("gradients %1", bytes) : trans.__("state %1", bytes);
 }

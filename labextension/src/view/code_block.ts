@@ -3,6 +3,7 @@
 import { type Culprit, placeOf, titleOf } from "../model/finding_text";
 import type { Target } from "../state/reveal";
 import type { CodeLine, Excerpt } from "../wire";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { button, el, source } from "./dom";
 import { told } from "./place";
@@ -30,8 +31,11 @@ export function gutter(context: Context, place: Culprit, shown: string | number)
   const { reveal } = context;
   if (!reveal?.can(target)) return el("span", { class: "agi-goto" }, shown);
   const named = placeOf(place);
-  const go = () => told(context, reveal.go(target), `went to ${named}`);
-  return button(shown, go, { class: "agi-link agi-goto", "aria-label": `Go to ${named}` });
+  const go = () => told(context, reveal.go(target), trans.__("went to %1", named));
+  return button(shown, go, {
+    class: "agi-link agi-goto",
+    "aria-label": trans.__("Go to %1", named),
+  });
 }
 
 function targetOf({ excerpt, line }: Culprit): Target {

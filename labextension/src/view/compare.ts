@@ -3,13 +3,14 @@
 import type { Capture } from "../model/capture";
 import { type Change, diff } from "../model/diff";
 import { graphOf } from "../model/graph_of";
-import { counted, size } from "../model/shown";
+import { andMore, counted, grouped } from "../model/said";
+import { size } from "../model/shown";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { button, el } from "./dom";
 import { TwoGraphs } from "./two_graphs";
 
 const MOST = 200;
-const HELP = "Put another capture beside this one: report.widget(compare=other_report).";
 
 export interface Compared {
   root: HTMLElement;
@@ -18,32 +19,52 @@ export interface Compared {
 }
 
 export function compare(context: Context, other: Capture | null, name: string): Compared {
-  if (!other) return { root: el("p", { class: "agi-empty" }, HELP), graphs: null };
+  if (!other) {
+    const help = trans.__(
+      "Put another capture beside this one: %1.",
+      "report.widget(compare=other_report)",
+    );
+    return { root: el("p", { class: "agi-empty" }, help), graphs: null };
+  }
   const before = graphOf(other);
   const changed = diff(before, context.graph);
   const drawn = before.nodes.length > 0 && context.graph.nodes.length > 0;
   const graphs = drawn
-    ? new TwoGraphs(context, { graph: before, name: name || "the other" }, changed)
+    ? new TwoGraphs(context, { graph: before, name: name || trans.__("the other") }, changed)
     : null;
   const sections: [string, string, Change[]][] = [
-    ["Newly cut", "✂", changed.cut],
-    ["No longer cut", "∿", changed.mended],
-    ["Newly reached by gradient", "✓", changed.reached],
-    ["No longer reached by gradient", "✗", changed.lost],
-    ["Moved or converted", "→", changed.moved],
-    ["Added", "+", changed.added],
-    ["Gone", "−", changed.gone],
+    [trans.__("Newly cut"), "✂", changed.cut],
+    [trans.__("No longer cut"), "∿", changed.mended],
+    [trans.__("Newly reached by gradient"), "✓", changed.reached],
+    [trans.__("No longer reached by gradient"), "✗", changed.lost],
+    [trans.__("Moved or converted"), "→", changed.moved],
+    [trans.__("Added"), "+", changed.added],
+    [trans.__("Gone"), "−", changed.gone],
   ];
   const filled = sections.filter(([, , changes]) => changes.length);
-  const same = counted(changed.pairs.size, "node");
+  const same = changed.pairs.size;
   const root = el(
     "div",
     { class: "agi-compare" },
     graphs?.root,
     filled.length === 0 &&
-      el("p", { class: "agi-empty" }, `Nothing differs: all ${same} are the same.`),
+      el(
+        "p",
+        { class: "agi-empty" },
+        trans._n(
+          "Nothing differs: all %2 node are the same.",
+          "Nothing differs: all %2 nodes are the same.",
+          same,
+          grouped(same),
+        ),
+      ),
     ...filled.map(([title, sign, changes]) => section(context, graphs, title, sign, changes)),
-    filled.length > 0 && el("p", { class: "agi-quiet" }, `${same} in both`),
+    filled.length > 0 &&
+      el(
+        "p",
+        { class: "agi-quiet" },
+        trans._n("%2 node in both", "%2 nodes in both", same, grouped(same)),
+      ),
     numbers(other, context.capture, name),
   );
   return { root, graphs };
@@ -53,12 +74,15 @@ function numbers(before: Capture, after: Capture, name: string): HTMLElement {
   const of = (capture: Capture): [string, string][] => {
     const { head, findings } = capture.data;
     return [
-      ["cell", head.cell],
-      ["ops", head.ops.toLocaleString("en")],
-      ["autograd nodes", head.autograd_nodes.toLocaleString("en")],
-      ["saved for backward", size(head.saved_bytes)],
-      ["findings", findings.map((finding) => finding.rule).join(", ") || "none"],
-      ["raised", head.error.split("\n")[0] || "nothing"],
+      [trans.__("cell"), head.cell],
+      [trans.__("ops"), grouped(head.ops)],
+      [trans.__("autograd nodes"), grouped(head.autograd_nodes)],
+      [trans.__("saved for backward"), size(head.saved_bytes)],
+      [
+        trans.__("findings"),
+        findings.map((finding) => finding.rule).join(", ") || trans.__("none"),
+      ],
+      [trans.__("raised"), head.error.split("\n")[0] || trans.__("nothing")],
     ];
   };
   const [one, two] = [of(before), of(after)];
@@ -71,7 +95,7 @@ function numbers(before: Capture, after: Capture, name: string): HTMLElement {
       el("td", {}, two[n]![1]),
     ),
   );
-  const head = ["", name || "other", "this"].map((text, n) =>
+  const head = ["", name || trans.__("other"), trans.__("this")].map((text, n) =>
     n ? el("th", { scope: "col" }, text) : el("td", {}),
   );
   return el(
@@ -109,13 +133,13 @@ function section(
       "h4",
       {},
       `${title} `,
-      el("span", { class: "agi-quiet" }, changes.length.toLocaleString("en")),
-      button("Show in graph", () => show(changes), {
+      el("span", { class: "agi-quiet" }, grouped(changes.length)),
+      button(trans.__("Show in graph"), () => show(changes), {
         class: "agi-show",
-        "aria-label": `Show in graph: ${title}`,
+        "aria-label": trans.__("Show in graph: %1", title),
       }),
     ),
     el("ul", { class: "agi-links" }, ...rows),
-    changes.length > MOST && el("p", { class: "agi-quiet" }, `and ${changes.length - MOST} more`),
+    changes.length > MOST && el("p", { class: "agi-quiet" }, andMore(changes.length - MOST)),
   );
 }

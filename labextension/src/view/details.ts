@@ -4,30 +4,21 @@ import { treeOf } from "../layout";
 import { nodesOf } from "../layout/box";
 import type { Frame, TensorFacts } from "../model/capture";
 import { originOf } from "../model/gradients";
+import { andMore, counted, term } from "../model/said";
 import { severityOf } from "../model/severity";
-import { counted, opName, size, startsBackward } from "../model/shown";
+import { opName, size, startsBackward } from "../model/shown";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { link, links, neighbours } from "./details_links";
 import { savedRow, tensors, writes } from "./details_tensors";
-import { button, dotted, el, fill, source } from "./dom";
+import { around, button, dotted, el, fill, HOLE, source } from "./dom";
 import { findingDetails } from "./finding_details";
 import { losses } from "./gradient_origin";
 import { placed } from "./place";
 
-const KINDS: Record<string, string> = {
-  op: "op",
-  function: "custom autograd.Function",
-  step: "optimizer step",
-  autograd: "autograd node",
-  parameter: "parameter",
-  buffer: "buffer",
-  input: "input",
-  gradient: "gradient",
-};
-
 /** The finding that is read, until a node is chosen. */
 export function details(context: Context): HTMLElement {
-  const host = el("section", { class: "agi-details", "aria-label": "Details", tabindex: "0" });
+  const host = el("section", { "aria-label": trans.__("Details"), tabindex: "0" });
   const show = () => {
     const { ids, finding } = context.selection;
     const read = finding ?? (ids.length === 0 ? context.finding : null);
@@ -55,26 +46,31 @@ function several(context: Context, ids: readonly number[]): HTMLElement[] {
 function about(context: Context, id: number): (HTMLElement | null)[] {
   const { capture } = context;
   const node = context.graph.nodes[id];
-  if (!node) return [el("p", { class: "agi-empty" }, "There is no such node.")];
+  if (!node) return [el("p", { class: "agi-empty" }, trans.__("There is no such node."))];
   const call = context.graph.calls[node.call];
   const marks = [
-    startsBackward(node) && "backward starts here",
-    node.failed && "backward failed here",
-    node.recomputed && "ran during backward",
-    node.region && `under ${node.region}`,
+    startsBackward(node) && trans.__("backward starts here"),
+    node.failed && trans.__("backward failed here"),
+    node.recomputed && trans.__("ran during backward"),
+    node.region && trans.__("under %1", node.region),
     node.hooks > 0 && counted(node.hooks, "hook"),
-    node.gradient === "present" && "has a gradient",
-    node.gradient === "none" && "no gradient",
-    !node.tracked && "gradient does not pass",
+    node.gradient === "present" && trans.__("has a gradient"),
+    node.gradient === "none" && trans.__("no gradient"),
+    !node.tracked && trans.__("gradient does not pass"),
   ].filter((mark): mark is string => !!mark);
   const values = capture.remarks(id);
   return [
-    el("p", { class: "agi-kind" }, KINDS[node.kind] ?? node.kind),
+    el("p", { class: "agi-kind" }, term(node.kind)),
     el("h3", {}, dotted(opName(node.name))),
     node.path || call
       ? facts([
-          ["module", node.path || "(root)"],
-          ["class", call ? call.type + (call.nth > 1 ? `, call ${call.nth}` : "") : ""],
+          [trans.__("module"), node.path || trans.__("(root)")],
+          [
+            trans.__("class"),
+            call && call.nth > 1
+              ? trans.__("%1, call %2", call.type, call.nth)
+              : (call?.type ?? ""),
+          ],
         ])
       : null,
     node.op < 0 && node.tensor >= 0 ? held(capture.tensor(node.tensor)) : null,
@@ -86,18 +82,18 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
           ...marks.map((text) => el("span", { class: "agi-mark" }, text)),
         )
       : null,
-    node.error ? el("p", { class: "agi-raised" }, `raised ${node.error}`) : null,
+    node.error ? el("p", { class: "agi-raised" }, trans.__("raised %1", node.error)) : null,
     ...values.map(({ text, alarming }) =>
       el("p", { class: alarming ? "agi-raised" : "agi-remark" }, text),
     ),
     ...node.findings.map((n) => finding(context, n)),
     lines(context, capture.frames(node.site)),
-    node.op >= 0 ? section("Inputs", tensors(context, capture.inputs(node.op))) : null,
-    node.op >= 0 ? section("Outputs", tensors(context, capture.outputs(node.op))) : null,
+    node.op >= 0 ? section(trans.__("Inputs"), tensors(context, capture.inputs(node.op))) : null,
+    node.op >= 0 ? section(trans.__("Outputs"), tensors(context, capture.outputs(node.op))) : null,
     gradientFrom(context, node.tensor),
-    section("Computed again during backward", computedAgain(context, id)),
-    section("Saved for backward", capture.saved(id).map(savedRow)),
-    section("Modified in place", writes(context, node.op)),
+    section(trans.__("Computed again during backward"), computedAgain(context, id)),
+    section(trans.__("Saved for backward"), capture.saved(id).map(savedRow)),
+    section(trans.__("Modified in place"), writes(context, node.op)),
     neighbours(context, id, "source"),
     neighbours(context, id, "target"),
   ];
@@ -117,19 +113,20 @@ function computedAgain(context: Context, id: number): HTMLElement[] {
   const [box] = treeOf(context.graph).boxesOf.get(id);
   const others = box ? nodesOf(box).filter((node) => node.id !== id) : [];
   return others.map((node) => {
-    const which = node.recomputed ? "again" : "first";
-    return el("li", {}, `${which} as `, link(context, node.id, `op ${node.op + 1}`));
+    const said = node.recomputed ? trans.__("again as %1", HOLE) : trans.__("first as %1", HOLE);
+    const op = link(context, node.id, trans.__("op %1", node.op + 1));
+    return el("li", {}, ...around(said, op));
   });
 }
 
 /** What a parameter or an input is. */
 function held(tensor: TensorFacts): HTMLElement {
   return facts([
-    ["shape", tensor.shape],
-    ["dtype", tensor.dtype],
-    ["device", tensor.device],
-    ["bytes", size(tensor.nbytes)],
-    ["requires grad", tensor.requiresGrad ? "yes" : "no"],
+    [trans.__("shape"), tensor.shape],
+    [trans.__("dtype"), tensor.dtype],
+    [trans.__("device"), tensor.device],
+    [trans.__("bytes"), size(tensor.nbytes)],
+    [trans.__("requires grad"), tensor.requiresGrad ? trans.__("yes") : trans.__("no")],
   ]);
 }
 
@@ -138,7 +135,7 @@ function gradientFrom(context: Context, tensor: number): HTMLElement | null {
   const origin = tensor >= 0 ? originOf(context.capture, tensor) : undefined;
   if (!origin) return null;
   const remark = origin.remark ? [el("li", { class: "agi-quiet" }, origin.remark)] : [];
-  return section("Gradient from", [...losses(context, origin), ...remark]);
+  return section(trans.__("Gradient from"), [...losses(context, origin), ...remark]);
 }
 
 function section(title: string, rows: HTMLElement[]): HTMLElement | null {
@@ -148,7 +145,7 @@ function section(title: string, rows: HTMLElement[]): HTMLElement | null {
     { class: "agi-section" },
     el("h4", {}, title),
     el("ul", { class: "agi-rows" }, ...rows.slice(0, 40)),
-    rows.length > 40 && el("p", { class: "agi-quiet" }, `and ${rows.length - 40} more`),
+    rows.length > 40 && el("p", { class: "agi-quiet" }, andMore(rows.length - 40)),
   );
 }
 
@@ -169,7 +166,7 @@ function lines(context: Context, frames: Frame[]): HTMLElement | null {
         { class: n === 0 ? "agi-line agi-first" : "agi-line" },
         placed(context, frame.place, { ...frame, cellId: "" }),
         frame.function && frame.function !== "<module>"
-          ? el("span", { class: "agi-quiet" }, ` in ${frame.function}`)
+          ? el("span", { class: "agi-quiet" }, ` ${trans.__("in %1", frame.function)}`)
           : null,
         frame.source ? source(frame.source) : null,
       ),
@@ -177,7 +174,7 @@ function lines(context: Context, frames: Frame[]): HTMLElement | null {
   return el(
     "div",
     { class: "agi-section" },
-    el("h4", {}, "Source"),
+    el("h4", {}, trans.__("Source")),
     el("ol", { class: "agi-lines" }, ...rows),
   );
 }

@@ -1,6 +1,8 @@
 /** Nodes as links: what a node comes from, what it goes to, all that are selected. */
 
 import type { EdgeKind } from "../model/graph";
+import { andMore } from "../model/said";
+import { trans } from "../words";
 import { type Context, label } from "./context";
 import { button, dotted, el } from "./dom";
 
@@ -8,9 +10,9 @@ const MANY = 12;
 /** What is said of an edge. */
 const NAMES: Record<EdgeKind, (cause: string) => string> = {
   gradient: () => "",
-  data: () => "no gradient",
+  data: () => trans.__("no gradient"),
   severed: (cause) => `✂ ${cause}`,
-  modified: (cause) => `saved, then modified ${cause}`,
+  modified: (cause) => trans.__("saved, then modified %1", cause),
 };
 const isAlarming = (kind: EdgeKind) => kind === "severed" || kind === "modified";
 
@@ -34,9 +36,9 @@ export function neighbours(
   return el(
     "div",
     { class: "agi-section" },
-    el("h4", {}, side === "source" ? "Comes from" : "Goes to"),
+    el("h4", {}, side === "source" ? trans.__("Comes from") : trans.__("Goes to")),
     el("ul", { class: "agi-links" }, ...rows),
-    edges.length > MANY && el("p", { class: "agi-quiet" }, `and ${edges.length - MANY} more`),
+    edges.length > MANY && el("p", { class: "agi-quiet" }, andMore(edges.length - MANY)),
   );
 }
 

@@ -78,6 +78,15 @@ export function toggle(
   return made;
 }
 
+/** What a sentence has where an element goes. */
+export const HOLE = "\0";
+
+/** A sentence with an element in it, wherever its language has it. */
+export function around(sentence: string, child: Child): Child[] {
+  const [before, after] = sentence.split(HOLE);
+  return [before, child, after];
+}
+
 /** A dotted name, which may break after its dots. */
 export const dotted = (name: string) => breakable(name.split(/(?<=[._])/));
 

@@ -1,5 +1,6 @@
 /** Taking the picture and the capture away: as files that the browser saves. */
 
+import { trans } from "../words";
 import { button, el } from "./dom";
 import { menu } from "./menu";
 
@@ -28,16 +29,18 @@ export interface Exports<Text extends TextFormat> {
 export function exportMenu<Text extends TextFormat>(exports: Exports<Text>): HTMLElement {
   const formats: Format<Text>[] = ["svg", "png", ...exports.texts];
   const items = formats.map((format) => button(format.toUpperCase(), () => take(format)));
-  const opened = menu("Export", "", ...items);
+  const opened = menu(trans.__("Export"), "", ...items);
   async function take(format: Format<Text>): Promise<void> {
     opened.open = false;
+    const file = `${exports.name}.${format}`;
     // Who makes it may be busy, or gone.
-    exports.announce(`making ${exports.name}.${format} …`, true);
+    exports.announce(trans.__("making %1 …", file), true);
     try {
-      save(await made(format, exports), `${exports.name}.${format}`);
-      exports.announce(`exported ${exports.name}.${format}`, true);
+      save(await made(format, exports), file);
+      exports.announce(trans.__("exported %1", file), true);
     } catch (error) {
-      exports.announce(`no ${format.toUpperCase()}: ${(error as Error).message}`, true);
+      const why = (error as Error).message;
+      exports.announce(trans.__("no %1: %2", format.toUpperCase(), why), true);
     }
   }
   return opened;
@@ -64,7 +67,9 @@ async function png(svg: string): Promise<Blob> {
   });
   canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) => {
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))));
+    canvas.toBlob((blob) =>
+      blob ? resolve(blob) : reject(new Error(trans.__("the picture is too large"))),
+    );
   });
 }
 

@@ -1,8 +1,10 @@
 /** What a finding tells below its sentence: the lines, the steps, whom it concerns, what follows, what its rule is about. */
 
 import { culpritOf, fullPlaceOf, textOf } from "../model/finding_text";
+import { andMore } from "../model/said";
 import type { Wish } from "../state/edits";
 import type { FindingView, RulePage } from "../wire";
+import { trans } from "../words";
 import { codeBlock } from "./code_block";
 import type { Context } from "./context";
 import { copyButton } from "./copy";
@@ -17,10 +19,10 @@ export function story(context: Context, finding: FindingView): (HTMLElement | nu
       ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
       : null,
     finding.subjects?.some((name) => !finding.message.includes(name))
-      ? el("p", { class: "agi-quiet" }, "concerns ", prose(few(finding.subjects)))
+      ? el("p", { class: "agi-quiet" }, prose(trans.__("concerns %1", few(finding.subjects))))
       : null,
     ...(finding.consequences ?? []).map((text) =>
-      el("p", { class: "agi-quiet" }, "follows from it: ", prose(text)),
+      el("p", { class: "agi-quiet" }, prose(trans.__("follows from it: %1", text))),
     ),
   ];
 }
@@ -31,15 +33,19 @@ export function fixBox(context: Context, finding: FindingView): HTMLElement | nu
   if (!fix) return null;
   const code = fix.includes("\n") && !fix.includes("`");
   const text = code
-    ? el("pre", { class: "agi-fix-text", ...scrolled("the statements") }, el("code", {}, fix))
+    ? el(
+        "pre",
+        { class: "agi-fix-text", ...scrolled(trans.__("the statements")) },
+        el("code", {}, fix),
+      )
     : el("p", { class: "agi-fix-text" }, prose(fix));
   return el(
     "div",
     { class: "agi-fix" },
-    el("span", { class: "agi-fix-title" }, "Fix"),
+    el("span", { class: "agi-fix-title" }, trans.__("Fix")),
     text,
     ...applying(context, finding),
-    copyButton(fix, "the fix"),
+    copyButton(fix, trans.__("Copy the fix")),
   );
 }
 
@@ -52,18 +58,20 @@ export function patchBox(finding: FindingView): HTMLElement | null {
   });
   const caveat =
     finding.applicability === "unsafe"
-      ? "Unsafe: it may change what the program does."
-      : "Safe: it changes nothing except the fault.";
+      ? trans.__("Unsafe: it may change what the program does.")
+      : trans.__("Safe: it changes nothing except the fault.");
   return el(
     "figure",
     { class: "agi-patch" },
     el(
       "figcaption",
       {},
-      el("span", { class: "agi-fix-title" }, "Edit"),
-      finding.patch ? copyButton(finding.patch, "the patch", "Copy patch") : null,
+      el("span", { class: "agi-fix-title" }, trans.__("Edit")),
+      finding.patch
+        ? copyButton(finding.patch, trans.__("Copy the patch"), trans.__("Copy patch"))
+        : null,
     ),
-    el("pre", scrolled("the edit"), ...lines),
+    el("pre", scrolled(trans.__("the edit")), ...lines),
     el("p", { class: "agi-quiet" }, caveat),
   );
 }
@@ -79,10 +87,11 @@ function applying(context: Context, finding: FindingView): HTMLElement[] {
       class: "agi-apply",
       "aria-label": described,
     });
+  const done = trans.__("edit applied");
   return [
-    ask("Preview fix", "Preview the edit of the cell", "preview"),
-    ask("Apply", "Apply the edit to the cell", "apply", "edit applied"),
-    ask("Apply and run", "Apply the edit to the cell, and run it", "run", "edit applied"),
+    ask(trans.__("Preview fix"), trans.__("Preview the edit of the cell"), "preview"),
+    ask(trans.__("Apply"), trans.__("Apply the edit to the cell"), "apply", done),
+    ask(trans.__("Apply and run"), trans.__("Apply the edit to the cell, and run it"), "run", done),
   ];
 }
 
@@ -98,8 +107,8 @@ export function copies(finding: FindingView): HTMLElement {
   return el(
     "p",
     { class: "agi-copies" },
-    culprit && copyButton(fullPlaceOf(culprit), "the place", "Copy place"),
-    copyButton(textOf(finding), "the finding", "Copy finding"),
+    culprit && copyButton(fullPlaceOf(culprit), trans.__("Copy the place"), trans.__("Copy place")),
+    copyButton(textOf(finding), trans.__("Copy the finding"), trans.__("Copy finding")),
   );
 }
 
@@ -110,7 +119,7 @@ export function about(context: Context, rule: string): HTMLElement | null {
   return el(
     "details",
     { class: "agi-about" },
-    el("summary", {}, `About ${rule}`),
+    el("summary", {}, trans.__("About %1", rule)),
     ...sections(page),
   );
 }
@@ -123,6 +132,6 @@ function sections(page: RulePage): HTMLElement[] {
 }
 
 function few(names: string[]): string {
-  const more = names.length > 8 ? ` and ${names.length - 8} more` : "";
+  const more = names.length > 8 ? ` ${andMore(names.length - 8)}` : "";
   return names.slice(0, 8).join(", ") + more;
 }

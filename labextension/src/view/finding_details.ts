@@ -1,5 +1,6 @@
 /** The finding that is read, beside the picture; its sentence and its fix stand above both. */
 
+import { trans } from "../words";
 import type { Context } from "./context";
 import { el } from "./dom";
 import { about, copies, patchBox, story } from "./finding_body";
@@ -10,13 +11,13 @@ export function findingDetails(context: Context, index: number): (HTMLElement | 
   const finding = findings[index]!;
   return [
     patchBox(finding),
-    el("h3", {}, "Where it happened"),
+    el("h3", {}, trans.__("Where it happened")),
     ...story(context, finding),
     head.error
       ? el(
           "details",
           { class: "agi-about" },
-          el("summary", {}, "What the program raised"),
+          el("summary", {}, trans.__("What the program raised")),
           raised(head.error),
         )
       : null,

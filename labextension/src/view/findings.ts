@@ -1,8 +1,10 @@
 /** Every finding on one line; the one that is read is open, with its lines and what to write instead. */
 
 import { culpritOf, placeOf } from "../model/finding_text";
+import { term } from "../model/said";
 import { severityOf } from "../model/severity";
 import type { FindingView } from "../wire";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { button, el, prose, source } from "./dom";
 import { about, copies, fixBox, patchBox, story } from "./finding_body";
@@ -13,13 +15,15 @@ export function findings(context: Context): HTMLElement {
     ? el(
         "section",
         { class: "agi-notes" },
-        el("h4", {}, "Notes"),
+        el("h4", {}, trans.__("Notes")),
         el("ul", {}, ...head.notes.map((note) => el("li", {}, prose(note)))),
       )
     : null;
-  const ignored = head.ignored > 0 && el("p", { class: "agi-quiet" }, `${head.ignored} ignored`);
+  const ignored =
+    head.ignored > 0 &&
+    el("p", { class: "agi-quiet" }, trans._n("%1 ignored", "%1 ignored", head.ignored));
   if (!findings.length) {
-    const text = "No findings: gradients and optimizer state are as expected.";
+    const text = trans.__("No findings: gradients and optimizer state are as expected.");
     return el(
       "div",
       { class: "agi-findings" },
@@ -56,14 +60,14 @@ class Row {
       el(
         "summary",
         {},
-        el("span", { class: `agi-severity agi-${severity}` }, finding.severity),
+        el("span", { class: `agi-severity agi-${severity}` }, term(finding.severity)),
         el(
           "span",
           { class: "agi-finding-name" },
           el("span", { class: "agi-rule" }, rule),
           ` ${name}`,
         ),
-        finding.ranks && el("span", { class: "agi-quiet" }, `on ${finding.ranks}`),
+        finding.ranks && el("span", { class: "agi-quiet" }, trans.__("on %1", finding.ranks)),
         culprit && source(culprit.line.text.trim(), culprit.line.expression ?? ""),
         culprit && el("span", { class: "agi-place" }, placeOf(culprit)),
       ),
@@ -105,9 +109,9 @@ class Row {
         "div",
         { class: "agi-finding-tools" },
         nodes.length > 0 &&
-          button("Show in graph", show, {
+          button(trans.__("Show in graph"), show, {
             class: "agi-show",
-            "aria-label": `Show in graph: ${rule} ${name}`,
+            "aria-label": trans.__("Show in graph: %1", `${rule} ${name}`),
           }),
         copies(finding),
       ),

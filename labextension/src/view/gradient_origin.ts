@@ -1,6 +1,7 @@
 /** The losses that a gradient came from, each with the line of its backward(). */
 
 import type { GradientOrigin } from "../wire";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { dotted, el } from "./dom";
 import { placed } from "./place";
@@ -31,5 +32,6 @@ export function inline(context: Context, origin: GradientOrigin): HTMLElement {
 
 /** "of 2 losses" where a gradient is a sum. */
 export function summed(origin: GradientOrigin): string {
-  return origin.losses.length > 1 ? `of ${origin.losses.length} losses` : "";
+  const { length } = origin.losses;
+  return length > 1 ? trans._n("of %1 loss", "of %1 losses", length) : "";
 }

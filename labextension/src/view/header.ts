@@ -1,7 +1,9 @@
 /** What the first screen says: the answer, if there is one to give; then, quietly, which cell, how large, how long. */
 
 import type { Data } from "../model/decode";
-import { counted, seconds, size } from "../model/shown";
+import { counted } from "../model/said";
+import { seconds, size } from "../model/shown";
+import { trans } from "../words";
 import { answer } from "./answer";
 import type { Context } from "./context";
 import { button, el } from "./dom";
@@ -9,8 +11,6 @@ import { button, el } from "./dom";
 /** Letters from which on an error scrolls. */
 const LONG = 400;
 const SEVERITIES = ["error", "warning", "info"] as const;
-const SHORT =
-  "This is the condensed view that was saved with the notebook. Run the cell again to see the full graph.";
 
 export function header(context: Context): HTMLElement {
   const { data } = context.capture;
@@ -25,16 +25,19 @@ export function header(context: Context): HTMLElement {
 }
 
 function factLine({ head, findings }: Data, showFindings: () => void): HTMLElement {
+  const short = trans.__(
+    "This is the condensed view that was saved with the notebook. Run the cell again to see the full graph.",
+  );
   const facts = [
     counted(head.ops, "op"),
     counted(head.autograd_nodes, "autograd node"),
-    `${size(head.saved_bytes)} saved`,
+    trans.__("%1 saved", size(head.saved_bytes)),
     // A notebook file keeps no duration: it would differ from run to run.
     head.seconds > 0 && seconds(head.seconds),
   ].filter((fact): fact is string => !!fact);
   const chips = SEVERITIES.map((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
-    const text = severity === "info" ? `${count} info` : counted(count, severity);
+    const text = severity === "info" ? trans.__("%1 info", count) : counted(count, severity);
     return count > 0 && button(text, showFindings, { class: `agi-chip agi-${severity}` });
   });
   return el(
@@ -42,13 +45,13 @@ function factLine({ head, findings }: Data, showFindings: () => void): HTMLEleme
     { class: "agi-factline" },
     el("strong", { class: "agi-cell" }, head.cell || "autograd"),
     ...facts.map((fact) => el("span", { class: "agi-fact" }, fact)),
-    head.short && el("span", { class: "agi-fact", title: SHORT }, "condensed"),
+    head.short && el("span", { class: "agi-fact", title: short }, trans.__("condensed")),
     findings.length
       ? el("span", { class: "agi-chips" }, ...chips)
       : el(
           "span",
           { class: `agi-chip ${head.unjudged ? "agi-warning" : "agi-good"}` },
-          head.unjudged || "no findings",
+          head.unjudged || trans.__("no findings"),
         ),
   );
 }
@@ -57,5 +60,9 @@ function factLine({ head, findings }: Data, showFindings: () => void): HTMLEleme
 export function raised(error: string): HTMLElement | null {
   if (!error) return null;
   const scrolls = error.length > LONG ? 0 : undefined;
-  return el("p", { class: "agi-raised", tabindex: scrolls }, `the program raised ${error}`);
+  return el(
+    "p",
+    { class: "agi-raised", tabindex: scrolls },
+    trans.__("the program raised %1", error),
+  );
 }

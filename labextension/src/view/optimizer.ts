@@ -2,7 +2,8 @@
 
 import { gradientOrigins } from "../model/gradients";
 import { placementRows, type Row } from "../model/mismatch";
-import { counted } from "../model/shown";
+import { counted, grouped } from "../model/said";
+import { trans } from "../words";
 import { bars } from "./bars";
 import type { Context } from "./context";
 import { el, toggle } from "./dom";
@@ -16,7 +17,7 @@ export function optimizer(context: Context): HTMLElement {
   const { data } = context.capture;
   const rows = placementRows(context.capture);
   if (!rows.length) {
-    return el("p", { class: "agi-empty" }, "No parameters were seen in this capture.");
+    return el("p", { class: "agi-empty" }, trans.__("No parameters were seen in this capture."));
   }
   const origins = gradientOrigins(context.capture);
   const table = new PlacementTable(rows, rows.length > FOLD_FROM, {
@@ -32,8 +33,8 @@ export function optimizer(context: Context): HTMLElement {
   const search = el("input", {
     type: "search",
     class: "agi-input",
-    placeholder: "Filter parameters",
-    "aria-label": "Filter parameters",
+    placeholder: trans.__("Filter parameters"),
+    "aria-label": trans.__("Filter parameters"),
     on: { input: () => table.filter(search.value) },
   });
   return el(
@@ -45,16 +46,17 @@ export function optimizer(context: Context): HTMLElement {
     el(
       "div",
       { class: "agi-bar-pair" },
-      bars("Bytes by device", data.by_device),
-      data.by_dtype.length > 1 ? bars("Bytes by dtype", data.by_dtype) : null,
+      bars(trans.__("Bytes by device"), data.by_device),
+      data.by_dtype.length > 1 ? bars(trans.__("Bytes by dtype"), data.by_dtype) : null,
     ),
     el(
       "div",
       { class: "agi-toolbar" },
       search,
-      toggle("Fold by module", (on) => table.fold(on), rows.length > FOLD_FROM),
-      toggle("Every entry", (on) => table.entries(on)),
-      mismatches > 0 && toggle(`Only mismatches (${mismatches})`, (on) => table.onlyWrong(on)),
+      toggle(trans.__("Fold by module"), (on) => table.fold(on), rows.length > FOLD_FROM),
+      toggle(trans.__("Every entry"), (on) => table.entries(on)),
+      mismatches > 0 &&
+        toggle(trans.__("Only mismatches (%1)", mismatches), (on) => table.onlyWrong(on)),
       el("span", { class: "agi-quiet" }, count(rows.length, data.head.parameters)),
     ),
     table.host,
@@ -63,13 +65,20 @@ export function optimizer(context: Context): HTMLElement {
 
 /** A notebook file may keep fewer than there were. */
 function count(shown: number, all: number): string {
-  const whole = counted(all, "parameter");
-  return shown < all ? `the first ${shown} of ${whole}: run the cell again for all` : whole;
+  if (shown >= all) return counted(all, "parameter");
+  return trans._n(
+    "the first %2 of %3 parameter: run the cell again for all",
+    "the first %2 of %3 parameters: run the cell again for all",
+    all,
+    shown,
+    grouped(all),
+  );
 }
 
 function choose(context: Context, row: Row): void {
   const node = context.capture.leafOf.get(row.tensor);
-  if (node === undefined) context.announce(`${row.name} takes no part in the graph`, true);
+  if (node === undefined)
+    context.announce(trans.__("%1 takes no part in the graph", row.name), true);
   else context.selection.set([node], "optimizer", true);
 }
 
@@ -85,9 +94,16 @@ function settings(
 ): HTMLElement {
   const lines = groups.slice(0, 8).map((group, n) => {
     const pairs = Object.entries(group).map(([name, value]) => `${name}=${value}`);
-    return el("li", {}, el("span", { class: "agi-quiet" }, `group ${n}: `), pairs.join(", "));
+    return el(
+      "li",
+      {},
+      el("span", { class: "agi-quiet" }, `${trans.__("group %1:", n)} `),
+      pairs.join(", "),
+    );
   });
-  const text = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
+  const text = [counted(steps, "step"), place && trans.__("made at %1", place)]
+    .filter(Boolean)
+    .join(" · ");
   return el(
     "details",
     { class: "agi-optimizer-head" },
@@ -96,7 +112,8 @@ function settings(
       "ul",
       {},
       ...lines,
-      groups.length > 8 && el("li", {}, `and ${groups.length - 8} more groups`),
+      groups.length > 8 &&
+        el("li", {}, trans._n("and %1 more group", "and %1 more groups", groups.length - 8)),
     ),
   );
 }

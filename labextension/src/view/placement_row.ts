@@ -2,6 +2,7 @@
 
 import type { Entry, Row } from "../model/mismatch";
 import { size } from "../model/shown";
+import { trans } from "../words";
 import { button, dotted, el } from "./dom";
 
 /** Where a gradient came from: of several `losses` it is the sum. */
@@ -39,7 +40,7 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
       button(open ? "▾" : "▸", options.toggled, {
         class: "agi-link agi-opener",
         "aria-expanded": String(open),
-        "aria-label": `Entries of ${row.name}`,
+        "aria-label": trans.__("Entries of %1", row.name),
         "data-entries": row.index,
       }),
       button(dotted(inner ? short : row.name), options.chosen, {
@@ -58,7 +59,7 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
       gradient(row),
       options.origin?.losses && el("span", { class: "agi-quiet" }, ` ${options.origin.losses}`),
     ),
-    el("td", {}, row.optimizer || "none"),
+    el("td", {}, row.optimizer || trans.__("none")),
     el("td", { class: "agi-held" }, ...state),
     el("td", { class: "agi-number" }, size(row.total)),
   );
@@ -66,14 +67,14 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
 }
 
 function entries(row: Row, origin: HTMLElement | undefined): HTMLElement[] {
-  const parameter: Entry = { ...row, name: "parameter" };
+  const parameter: Entry = { ...row, name: trans.__("parameter") };
   const entries = (held: Entry[]) => held.map((entry) => entryOf(entry, row));
   const from =
     origin &&
     el(
       "tr",
-      { class: "agi-entry", "data-entry": "gradient from" },
-      el("th", { scope: "row" }, "gradient from"),
+      { class: "agi-entry", "data-entry": trans.__("gradient from") },
+      el("th", { scope: "row" }, trans.__("gradient from")),
       el("td", { colspan: 7 }, origin),
     );
   return [
@@ -115,9 +116,9 @@ export function stated(entry: Entry, row: Row): string {
 }
 
 export function gradient(row: Row): string {
-  if (!row.requiresGrad) return "frozen";
-  if (!row.gradient) return row.reached ? "reached" : "none";
+  if (!row.requiresGrad) return trans.__("frozen");
+  if (!row.gradient) return row.reached ? trans.__("reached") : trans.__("none");
   const unlike = [row.gradient.dtype !== row.dtype && row.gradient.dtype];
   if (row.gradient.device !== row.device) unlike.push(row.gradient.device);
-  return ["yes", ...unlike.filter(Boolean)].join(" ");
+  return [trans.__("yes"), ...unlike.filter(Boolean)].join(" ");
 }

@@ -1,20 +1,22 @@
 /** The table of parameters: sorted, filtered, folded by module. */
 
 import type { Row } from "../model/mismatch";
-import { counted, size } from "../model/shown";
+import { counted } from "../model/said";
+import { size } from "../model/shown";
+import { trans } from "../words";
 import { button, dotted, el, fill } from "./dom";
 import { compare, type Key, value, words } from "./placement_order";
 import { line, type Origin } from "./placement_row";
 
-const HEADS: [Key, string][] = [
-  ["name", "parameter"],
-  ["shape", "shape"],
-  ["dtype", "dtype"],
-  ["device", "device"],
-  ["gradient", "gradient"],
-  ["optimizer", "optimizer"],
-  ["state", "state"],
-  ["total", "bytes"],
+const heads = (): [Key, string][] => [
+  ["name", trans.__("parameter")],
+  ["shape", trans.__("shape")],
+  ["dtype", trans.__("dtype")],
+  ["device", trans.__("device")],
+  ["gradient", trans.__("gradient")],
+  ["optimizer", trans.__("optimizer")],
+  ["state", trans.__("state")],
+  ["total", trans.__("bytes")],
 ];
 const MOST = 600;
 const OPEN_AT_FIRST = 3;
@@ -30,7 +32,7 @@ export class PlacementTable {
     class: "agi-table",
     tabindex: "0",
     role: "group",
-    "aria-label": "Placement",
+    "aria-label": trans.__("Placement"),
   });
   #sort: Key | "" = "";
   #down = false;
@@ -94,15 +96,20 @@ export class PlacementTable {
     const table = el(
       "table",
       {},
-      el("thead", {}, el("tr", {}, ...HEADS.map(([key, text]) => this.#head(key, text)))),
+      el("thead", {}, el("tr", {}, ...heads().map(([key, text]) => this.#head(key, text)))),
       el("tbody", {}, ...body),
     );
     const more = !this.folded && rows.length > MOST;
     fill(
       this.host,
       table,
-      !rows.length && el("p", { class: "agi-empty" }, "No parameter matches."),
-      more && el("p", { class: "agi-quiet" }, `and ${rows.length - MOST} more: filter or fold`),
+      !rows.length && el("p", { class: "agi-empty" }, trans.__("No parameter matches.")),
+      more &&
+        el(
+          "p",
+          { class: "agi-quiet" },
+          trans.__("and %1 more: filter or fold", rows.length - MOST),
+        ),
     );
   }
 
@@ -128,7 +135,10 @@ export class PlacementTable {
     return el(
       "th",
       { scope: "col", "aria-sort": state, "data-key": key },
-      button(text + arrow, click, { class: "agi-sort", "aria-label": `Sort by ${text}` }),
+      button(text + arrow, click, {
+        class: "agi-sort",
+        "aria-label": trans.__("Sort by %1", text),
+      }),
     );
   }
 
@@ -166,7 +176,7 @@ export class PlacementTable {
       { class: mismatches ? "agi-group agi-wrong" : "agi-group" },
       el(
         "th",
-        { scope: "row", colspan: HEADS.length - 1 },
+        { scope: "row", colspan: heads().length - 1 },
         opener,
         el("span", { class: "agi-quiet" }, ` ${counted(members.length, "parameter")}`),
         mismatches > 0 &&

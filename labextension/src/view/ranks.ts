@@ -2,17 +2,24 @@
 
 import { severityOf } from "../model/severity";
 import type { Ranks } from "../wire";
+import { trans } from "../words";
 import { SIGNS } from "./answer";
 import { button, el } from "./dom";
 
 export type ChooseRank = (rank: number) => void;
-const AWAY = "only in its own process: run the cell again, or merge the ranks' reports";
 
 /** One button a rank, with the gravest of its findings. */
 export function rankSwitch(ranks: Ranks, choose: ChooseRank | null): HTMLElement {
   const buttons = ranks.choices.map(({ rank, said, severity = "", kept }) => {
     const here = rank === ranks.shown;
-    const title = `rank ${rank}: ${said}${here || (kept && choose) ? "" : `; its capture is ${AWAY}`}`;
+    const title =
+      here || (kept && choose)
+        ? trans.__("rank %1: %2", rank, said)
+        : trans.__(
+            "rank %1: %2; its capture is only in its own process: run the cell again, or merge the ranks' reports",
+            rank,
+            said,
+          );
     return button(`${rank}${severity && ` ${SIGNS[severityOf(severity)]}`}`, () => choose?.(rank), {
       pressed: here,
       disabled: !here && !(kept && choose),
@@ -23,8 +30,8 @@ export function rankSwitch(ranks: Ranks, choose: ChooseRank | null): HTMLElement
   });
   return el(
     "div",
-    { class: "agi-toolbar agi-ranks", role: "group", "aria-label": "Ranks" },
-    el("span", { class: "agi-quiet" }, "rank"),
+    { class: "agi-toolbar agi-ranks", role: "group", "aria-label": trans.__("Ranks") },
+    el("span", { class: "agi-quiet" }, trans.__("rank")),
     ...buttons,
   );
 }
@@ -40,12 +47,12 @@ export function together({ lanes, same, said, headers, rows, differences }: Rank
   return el(
     "div",
     { class: "agi-findings" },
-    differences.length > 0 && el("h4", {}, "Where ranks differ"),
+    differences.length > 0 && el("h4", {}, trans.__("Where ranks differ")),
     differences.length > 0 &&
       el("ul", {}, ...differences.map((text) => el("li", { class: "agi-apart" }, text))),
-    lanes.length > 0 && el("h4", {}, "Timeline by rank"),
+    lanes.length > 0 && el("h4", {}, trans.__("Timeline by rank")),
     table(
-      "Timeline by rank",
+      trans.__("Timeline by rank"),
       lanes.map((lane) =>
         el(
           "tr",
@@ -60,9 +67,9 @@ export function together({ lanes, same, said, headers, rows, differences }: Rank
         ),
       ),
     ),
-    rows.length > 0 && el("h4", {}, "Placement by rank"),
+    rows.length > 0 && el("h4", {}, trans.__("Placement by rank")),
     el("p", { class: "agi-quiet" }, said),
-    table("Placement by rank", [el("thead", {}, cells(headers)), ...rows.map(cells)]),
+    table(trans.__("Placement by rank"), [el("thead", {}, cells(headers)), ...rows.map(cells)]),
   );
 }
 

@@ -7,6 +7,7 @@ import { placementRows } from "../model/mismatch";
 import type { Edits } from "../state/edits";
 import type { Reveal } from "../state/reveal";
 import { Selection } from "../state/selection";
+import { trans } from "../words";
 import { compare } from "./compare";
 import { type Context, label, type TabName } from "./context";
 import { details } from "./details";
@@ -100,7 +101,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
 
   function graph(panel: HTMLElement): HTMLElement {
     if (!context.graph.nodes.length) {
-      return el("p", { class: "agi-empty" }, "This capture has no graph: nothing ran.");
+      return el("p", { class: "agi-empty" }, trans.__("This capture has no graph: nothing ran."));
     }
     const canvas = el("div", { class: "agi-stage" });
     const tools = el("div", { class: "agi-tools" });
@@ -130,17 +131,38 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   const mismatches = () => placementRows(capture).filter((row) => row.problems.length).length;
   const tabs = new Tabs<TabName>(
     [
-      { name: "Graph", make: graph },
-      { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
-      { name: "Timeline", make: () => timeline(context) },
-      ...(ranks ? [{ name: "Ranks" as const, make: () => together(ranks) }] : []),
-      { name: "Optimizer", badge: mismatches(), make: () => optimizer(context) },
-      ...(figures ? [{ name: "Vitals" as const, make: () => vitals(context, figures) }] : []),
+      { name: "Graph", title: trans.__("Graph"), make: graph },
+      {
+        name: "Findings",
+        title: trans.__("Findings"),
+        badge: capture.data.findings.length,
+        make: () => findings(context),
+      },
+      { name: "Timeline", title: trans.__("Timeline"), make: () => timeline(context) },
+      ...(ranks
+        ? [{ name: "Ranks" as const, title: trans.__("Ranks"), make: () => together(ranks) }]
+        : []),
+      {
+        name: "Optimizer",
+        title: trans.__("Optimizer"),
+        badge: mismatches(),
+        make: () => optimizer(context),
+      },
+      ...(figures
+        ? [
+            {
+              name: "Vitals" as const,
+              title: trans.__("Vitals"),
+              make: () => vitals(context, figures),
+            },
+          ]
+        : []),
       {
         name: "Compare",
+        title: trans.__("Compare"),
         make: (panel) => {
           if (options.refused)
-            return el("p", { class: "agi-empty" }, `No comparison: ${options.refused}.`);
+            return el("p", { class: "agi-empty" }, trans.__("No comparison: %1.", options.refused));
           const { other } = options;
           const { root, graphs } = compare(context, other?.capture ?? null, other?.name ?? "");
           panel.append(root);

@@ -2,6 +2,7 @@
 
 import type { Capture, Frame } from "../model/capture";
 import type { Moment } from "../model/moments";
+import { trans } from "../words";
 import { button, el } from "./dom";
 
 interface Line {
@@ -15,7 +16,7 @@ export class SourcePane {
     class: "agi-code",
     tabindex: "0",
     role: "group",
-    "aria-label": "Source",
+    "aria-label": trans.__("Source"),
   });
   readonly #lines = new Map<string, Line>();
   #current: HTMLElement | null = null;
@@ -44,7 +45,9 @@ export class SourcePane {
           "li",
           {},
           el("span", { class: "agi-gutter" }, frame.line),
-          button(frame.source || "(no source)", () => jump(first), { class: "agi-code-line" }),
+          button(frame.source || trans.__("(no source)"), () => jump(first), {
+            class: "agi-code-line",
+          }),
           times,
         );
         list.append(row);

@@ -1,7 +1,8 @@
 /** The training steps of a long run: each figure with a line over the steps, and what was new in which. */
 
-import { counted } from "../model/shown";
+import { grouped } from "../model/said";
 import type { StepFigure, Steps } from "../wire";
+import { trans } from "../words";
 import { el, prose } from "./dom";
 import { svg } from "./svg";
 
@@ -25,12 +26,16 @@ export function steps(overview: Steps | null | undefined): HTMLElement | null {
     el(
       "li",
       {},
-      el("b", {}, `step ${step.toLocaleString("en")} `),
+      el("b", {}, `${trans.__("step %1", grouped(step))} `),
       prose(said),
       el("span", { class: "agi-place" }, ` ${place}`),
     ),
   );
-  if (overview.untold) news.push(el("li", {}, `… and ${counted(overview.untold, "change")} more`));
+  const { untold } = overview;
+  if (untold) {
+    const more = trans._n("… and %2 change more", "… and %2 changes more", untold, grouped(untold));
+    news.push(el("li", {}, more));
+  }
   return el(
     "details",
     { class: "agi-run", open: true },
@@ -55,7 +60,14 @@ function plot(figure: StepFigure, count: number): SVGElement | null {
     {
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: "img",
-      "aria-label": `${figure.label} over ${counted(count, "step")}: ${figure.said}`,
+      "aria-label": trans._n(
+        "%2 over %3 step: %4",
+        "%2 over %3 steps: %4",
+        count,
+        figure.label,
+        grouped(count),
+        figure.said,
+      ),
     },
     svg("polyline", { points: points.join(" ") }),
   );

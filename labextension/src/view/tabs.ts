@@ -1,10 +1,13 @@
 /** Tabs as the ARIA pattern has them: arrows, Home and End move, one tab stop. A panel is made when first shown. */
 
+import { trans } from "../words";
 import { el, focused } from "./dom";
 import { reason } from "./refusal";
 
 export interface Tab<Name extends string> {
   name: Name;
+  /** What the tab says. */
+  title: string;
   badge?: number;
   /** What stands in the panel; the panel is in the page by then. */
   make(panel: HTMLElement): HTMLElement;
@@ -25,7 +28,11 @@ export const SHOWN = "agi-shown";
 let count = 0;
 
 export class Tabs<Name extends string> {
-  readonly list = el("div", { class: "agi-tabs", role: "tablist", "aria-label": "Views" });
+  readonly list = el("div", {
+    class: "agi-tabs",
+    role: "tablist",
+    "aria-label": trans.__("Views"),
+  });
   readonly panels = el("div", { class: "agi-panels" });
   readonly #buttons: HTMLButtonElement[] = [];
   readonly #hosts: HTMLElement[] = [];
@@ -48,7 +55,7 @@ export class Tabs<Name extends string> {
           "aria-controls": `${id}-panel-${n}`,
           on: { click: () => this.show(tab.name) },
         },
-        tab.name,
+        tab.title,
         tab.badge
           ? el(
               "span",

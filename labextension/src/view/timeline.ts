@@ -1,7 +1,8 @@
 /** Ops in program order beside their lines; the slider takes the program back in time. */
 
 import { momentsOf } from "../model/moments";
-import { counted } from "../model/shown";
+import { grouped } from "../model/said";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { button, el } from "./dom";
 import { SourcePane } from "./source_pane";
@@ -11,15 +12,19 @@ import { VirtualList } from "./virtual_list";
 
 const SIGNS = { op: "", mode: "◐", backward: "↩", step: "⇣", change: "✎" };
 const HEIGHT = 26;
-const SHORT = "The capture was too large to save its ops. Run the cell again to see them.";
 
 export function timeline(context: Context): HTMLElement {
   const { capture } = context;
   const moments = momentsOf(capture);
   const history = steps(capture.data.steps);
-  if (capture.data.head.short)
-    return el("div", {}, history, el("p", { class: "agi-empty" }, SHORT));
-  if (!moments.length) return el("p", { class: "agi-empty" }, "Nothing ran in this capture.");
+  if (capture.data.head.short) {
+    const why = trans.__(
+      "The capture was too large to save its ops. Run the cell again to see them.",
+    );
+    return el("div", {}, history, el("p", { class: "agi-empty" }, why));
+  }
+  if (!moments.length)
+    return el("p", { class: "agi-empty" }, trans.__("Nothing ran in this capture."));
   const last = moments.length - 1;
   let now = last;
 
@@ -44,7 +49,7 @@ export function timeline(context: Context): HTMLElement {
       el("span", { class: "agi-place" }, capture.place(moment.site)?.place ?? ""),
     );
   };
-  const list = new VirtualList("Ops in program order", moments.length, HEIGHT, row);
+  const list = new VirtualList(trans.__("Ops in program order"), moments.length, HEIGHT, row);
   const pane = new SourcePane(capture, moments, (n) => go(n));
   const output = el("output", { class: "agi-quiet" });
   const slider = el("input", {
@@ -53,7 +58,7 @@ export function timeline(context: Context): HTMLElement {
     max: last,
     value: last,
     class: "agi-slider",
-    "aria-label": "Time",
+    "aria-label": trans.__("Time"),
     on: { input: () => go(Number(slider.value)) },
   });
 
@@ -73,9 +78,12 @@ export function timeline(context: Context): HTMLElement {
 
   function tell(): void {
     const moment = moments[now]!;
-    const text = `${now + 1} of ${moments.length.toLocaleString("en")}: ${moment.title}`;
+    const text = trans.__("%1 of %2: %3", now + 1, grouped(moments.length), moment.title);
+    const ops = capture.data.ops.name.length;
     output.textContent =
-      now === last ? `the end, after ${counted(capture.data.ops.name.length, "op")}` : text;
+      now === last
+        ? trans._n("the end, after %2 op", "the end, after %2 ops", ops, grouped(ops))
+        : text;
     slider.setAttribute("aria-valuetext", text);
   }
 
@@ -96,9 +104,9 @@ export function timeline(context: Context): HTMLElement {
     el(
       "div",
       { class: "agi-toolbar" },
-      button("◀", () => go(now - 1), { "aria-label": "One back" }),
+      button("◀", () => go(now - 1), { "aria-label": trans.__("One back") }),
       slider,
-      button("▶", () => go(now + 1), { "aria-label": "One forward" }),
+      button("▶", () => go(now + 1), { "aria-label": trans.__("One forward") }),
       output,
     ),
     el("div", { class: "agi-columns" }, pane.host, list.host),

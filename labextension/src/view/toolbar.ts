@@ -1,32 +1,33 @@
 /** What one does to the picture: search, depth, filters, the gradient's way, export. */
 
 import type { Filter, GraphView } from "../model/graph_view";
+import { counted } from "../model/said";
 import { matches } from "../model/search";
-import { counted, size } from "../model/shown";
+import { size } from "../model/shown";
+import { trans } from "../words";
 import { type Context, label } from "./context";
 import { button, el, fill, toggle } from "./dom";
 import { menu } from "./menu";
 import { roving } from "./roving";
 
 export function toolbar(context: Context, view: GraphView, more: HTMLElement): HTMLElement {
-  const depths = [1, 2, 3].map((depth) =>
-    button(depth, () => view.expandTo(depth), {
-      "aria-label": `Expand to depth ${depth}`,
-      title: `Expand to depth ${depth}`,
-    }),
-  );
+  const depths = [1, 2, 3].map((depth) => {
+    const title = trans.__("Expand to depth %1", depth);
+    return button(depth, () => view.expandTo(depth), { "aria-label": title, title });
+  });
+  const all = trans.__("Expand all");
   const scale = el("span", { class: "agi-heat-scale", hidden: true });
   const bar = el(
     "div",
-    { class: "agi-toolbar", role: "toolbar", "aria-label": "Graph" },
+    { class: "agi-toolbar", role: "toolbar", "aria-label": trans.__("Graph") },
     search(context, view),
     el(
       "span",
       { class: "agi-depths" },
       ...depths,
-      button("All", () => view.expandAll(), { "aria-label": "Expand all", title: "Expand all" }),
+      button(trans.__("All"), () => view.expandAll(), { "aria-label": all, title: all }),
     ),
-    toggle("Outline", (on) => view.outline(on)),
+    toggle(trans.__("Outline"), (on) => view.outline(on)),
     filters(context, view, scale),
     scale,
     more,
@@ -38,27 +39,33 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
 function filters(context: Context, view: GraphView, scale: HTMLElement): HTMLElement {
   const filter: Filter = {};
   const change = (wanted: Filter) => view.filter(Object.assign(filter, wanted));
-  const way = toggle("Gradient path", (on) =>
+  const way = toggle(trans.__("Gradient path"), (on) =>
     view.path(on ? (context.selection.ids[0] ?? null) : null),
   );
   context.selection.listen((ids) => {
     if (way.getAttribute("aria-pressed") === "true") view.path(ids[0] ?? null);
   });
   const choices = [
-    hasProblem(context) && toggle("Only the problem", (on) => change({ problems: on })),
-    toggle("Parameters", (on) => change({ parameters: on })),
+    hasProblem(context) && toggle(trans.__("Only the problem"), (on) => change({ problems: on })),
+    toggle(trans.__("Parameters"), (on) => change({ parameters: on })),
     way,
     ...heats(context, view, scale),
-    choice(context, "device", (device) => change({ device })),
-    choice(context, "dtype", (dtype) => change({ dtype })),
+    choice(context, "device", trans.__("Filter by device"), trans.__("any device"), (device) =>
+      change({ device }),
+    ),
+    choice(context, "dtype", trans.__("Filter by dtype"), trans.__("any dtype"), (dtype) =>
+      change({ dtype }),
+    ),
   ];
-  const made = menu("Filters", "agi-filters", ...choices);
+  const made = menu(trans.__("Filters"), "agi-filters", ...choices);
   // How many are in force can be seen while it is closed.
   const tell = () => {
     const pressed = made.querySelectorAll('[aria-pressed="true"]').length;
     const chosen = [...made.querySelectorAll("select")].filter((select) => select.value).length;
     const count = pressed + chosen;
-    made.querySelector("summary")!.textContent = count ? `Filters (${count})` : "Filters";
+    made.querySelector("summary")!.textContent = count
+      ? trans.__("Filters (%1)", count)
+      : trans.__("Filters");
   };
   for (const event of ["click", "change"]) made.addEventListener(event, tell);
   return made;
@@ -67,20 +74,34 @@ function filters(context: Context, view: GraphView, scale: HTMLElement): HTMLEle
 /** What boxes can be coloured by, one at a time; the scale says what the deepest colour is. */
 function heats({ capture, announce }: Context, view: GraphView, scale: HTMLElement): HTMLElement[] {
   const choices: HTMLButtonElement[] = [];
-  const heat = (name: string, values: Float64Array, said: (most: number) => string) => {
+  const heat = (
+    name: string,
+    values: Float64Array,
+    said: (most: number) => string,
+    told: (most: string) => string,
+  ) => {
     const choice = toggle(name, (on) => {
       for (const other of choices)
         if (other !== choice) other.setAttribute("aria-pressed", "false");
       const most = view.heat(on ? values : null);
       scale.hidden = !on;
       fill(scale, "0", el("i"), said(most));
-      if (on) announce(`coloured by ${name.toLowerCase()}, at most ${said(most)} in a box`);
+      if (on) announce(told(said(most)));
     });
     choices.push(choice);
   };
-  heat("Bytes saved", capture.savedBytes(), size);
+  heat(trans.__("Bytes saved"), capture.savedBytes(), size, (most) =>
+    trans.__("coloured by bytes saved, at most %1 in a box", most),
+  );
   const norms = capture.squaredNorms();
-  if (norms) heat("Gradient norm", norms, (most) => `${Number(Math.sqrt(most).toPrecision(3))}`);
+  if (norms) {
+    heat(
+      trans.__("Gradient norm"),
+      norms,
+      (most) => `${Number(Math.sqrt(most).toPrecision(3))}`,
+      (most) => trans.__("coloured by gradient norm, at most %1 in a box", most),
+    );
+  }
   return choices;
 }
 
@@ -96,8 +117,8 @@ function search(context: Context, view: GraphView): HTMLElement {
   const input = el("input", {
     type: "search",
     class: "agi-input",
-    placeholder: "Search name, op, line, rule",
-    "aria-label": "Search the graph",
+    placeholder: trans.__("Search name, op, line, rule"),
+    "aria-label": trans.__("Search the graph"),
     on: {
       input: () => {
         hits = matches(context.capture, context.graph, input.value);
@@ -110,7 +131,7 @@ function search(context: Context, view: GraphView): HTMLElement {
         if (key !== "Enter" || !hits.length) return;
         event.preventDefault();
         at = (at + (shiftKey ? hits.length - 1 : 1)) % hits.length;
-        output.textContent = `${at + 1} of ${hits.length}`;
+        output.textContent = trans.__("%1 of %2", at + 1, hits.length);
         context.selection.set([hits[at]!], "findings", true);
         context.announce(label(context, hits[at]!));
       },
@@ -122,6 +143,8 @@ function search(context: Context, view: GraphView): HTMLElement {
 function choice(
   context: Context,
   what: "device" | "dtype",
+  named: string,
+  any: string,
   chosen: (value: string | undefined) => void,
 ): HTMLElement | null {
   const values = [...new Set(context.graph.nodes.map((node) => node[what]).filter(Boolean))].sort();
@@ -130,10 +153,10 @@ function choice(
     "select",
     {
       class: "agi-input",
-      "aria-label": `Filter by ${what}`,
+      "aria-label": named,
       on: { change: () => chosen(select.value || undefined) },
     },
-    el("option", { value: "" }, `any ${what}`),
+    el("option", { value: "" }, any),
     ...values.map((value) => el("option", { value }, value)),
   );
   return select;

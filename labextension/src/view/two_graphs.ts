@@ -3,11 +3,9 @@
 import type { Change, Diff } from "../model/diff";
 import type { CaptureGraph } from "../model/graph";
 import type { CreateGraphView, GraphView } from "../model/graph_view";
+import { trans } from "../words";
 import type { Context } from "./context";
 import { el } from "./dom";
-
-const HELP =
-  "Boxes with a dashed outline differ. What is selected in one graph is selected in both.";
 
 export interface Beside {
   graph: CaptureGraph;
@@ -35,16 +33,19 @@ export class TwoGraphs {
   ) {
     this.#older = changed.pairs;
     this.#newer = new Map([...changed.pairs].map(([now, was]) => [was, now]));
+    const help = trans.__(
+      "Boxes with a dashed outline differ. What is selected in one graph is selected in both.",
+    );
     const column = (name: string, host: HTMLElement) => {
-      host.setAttribute("aria-label", `Graph of ${name}`);
+      host.setAttribute("aria-label", trans.__("Graph of %1", name));
       return el("div", { class: "agi-beside" }, el("h4", {}, name), host);
     };
     this.root = el(
       "div",
       { class: "agi-two" },
       column(other.name, this.#hosts[0]),
-      column("this capture", this.#hosts[1]),
-      el("p", { class: "agi-quiet" }, HELP),
+      column(trans.__("this capture"), this.#hosts[1]),
+      el("p", { class: "agi-quiet" }, help),
     );
   }
 

@@ -34,12 +34,12 @@ export async function exportCapture(
   const { type, ending } = FORMATS[format];
   const name = `${fileName(entry)}.${ending}`;
   save(new Blob([text ?? ""], { type }), name);
-  announce(trans().__("Exported %1", name));
+  announce(trans.__("Exported %1", name));
 }
 
 async function chosen(): Promise<ExportFormat | null> {
   const { button, value } = await InputDialog.getItem({
-    title: trans().__("Export a capture as"),
+    title: trans.__("Export a capture as"),
     items: KNOWN.map((format) => FORMATS[format].label),
   });
   return button.accept ? (KNOWN.find((format) => FORMATS[format].label === value) ?? null) : null;

@@ -13,18 +13,18 @@ interface Text {
 export function toggleHeader(tracker: INotebookTracker): void {
   const cell = tracker.activeCell;
   if (cell?.model.type !== "code") {
-    refuse(trans().__("Only code cells can be inspected"));
+    refuse(trans.__("Only code cells can be inspected"));
     return;
   }
   const text: Text = cell.model.sharedModel;
   const there = hasHeader(text.getSource());
   const edit = there ? removing(text.getSource()) : adding(text.getSource());
   if (!edit) {
-    refuse(trans().__("This cell begins with %1: a cell has one magic", magicOf(text.getSource())));
+    refuse(trans.__("This cell begins with %1: a cell has one magic", magicOf(text.getSource())));
     return;
   }
   apply(text, edit);
-  announce(there ? trans().__("Cell is no longer inspected") : trans().__("Cell is inspected"));
+  announce(there ? trans.__("Cell is no longer inspected") : trans.__("Cell is inspected"));
 }
 
 /** As an edit of its own: one step back undoes it. */

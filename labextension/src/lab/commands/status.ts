@@ -20,13 +20,12 @@ import { leadTo } from "./lead";
 
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
 export function countsInWords({ errors, warnings, infos }: Counts): string {
-  const t = trans();
   const parts = [
-    errors && t._n("%1 error", "%1 errors", errors),
-    warnings && t._n("%1 warning", "%1 warnings", warnings),
-    infos && !errors && !warnings && t._n("%1 remark", "%1 remarks", infos),
+    errors && trans._n("%1 error", "%1 errors", errors),
+    warnings && trans._n("%1 warning", "%1 warnings", warnings),
+    infos && !errors && !warnings && trans._n("%1 remark", "%1 remarks", infos),
   ].filter(Boolean);
-  return parts.length ? parts.join(", ") : t.__("no findings");
+  return parts.length ? parts.join(", ") : trans.__("no findings");
 }
 
 class Findings extends Widget {
@@ -92,23 +91,22 @@ class Findings extends Widget {
     const worst = SEVERITIES.find((severity) => counts[`${severity}s`] > 0);
     const text = countsInWords(counts);
     this.say(worst ? shape(worst) : null, text);
-    this.button.title = trans().__("Autograd inspector: %1 in this notebook. Show the panel", text);
+    this.button.title = trans.__("Autograd inspector: %1 in this notebook. Show the panel", text);
     this.button.setAttribute("aria-label", this.button.title);
   }
 
   private sayWhere(mark: Mark): void {
     const { line, source, message } = mark;
-    const t = trans();
-    const place = source ? t.__("line %1: %2", line, source) : t.__("line %1", line);
+    const place = source ? trans.__("line %1: %2", line, source) : trans.__("line %1", line);
     const text = `${phraseOf(mark)} · ${place}`;
     fill(this.answer, text);
-    this.answer.title = t.__("%1. Go to the line", message.replaceAll("`", ""));
+    this.answer.title = trans.__("%1. Go to the line", message.replaceAll("`", ""));
     this.answer.setAttribute("aria-label", `${text}. ${this.answer.title}`);
   }
 
   private say(sign: SVGSVGElement | null, text: string): void {
     fill(this.button, sign, text);
-    this.button.title = trans().__("Autograd inspector: %1. Show the panel", text);
+    this.button.title = trans.__("Autograd inspector: %1. Show the panel", text);
     this.button.setAttribute("aria-label", this.button.title);
   }
 }

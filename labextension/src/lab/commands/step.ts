@@ -29,7 +29,7 @@ export async function step(
   const stops: Stop[] = codeCells(panel).flatMap((cell) =>
     markedIn(inspector, panel, cell).map((marked) => ({ cell, marked })),
   );
-  if (stops.length === 0) throw new Error(trans().__("No finding names a line of this notebook"));
+  if (stops.length === 0) throw new Error(trans.__("No finding names a line of this notebook"));
   const at = nextIndex(
     stops.map((stop) => placeOf(panel, stop)),
     here(panel),
@@ -40,7 +40,7 @@ export async function step(
   if (view) goTo(view, marked.line);
   const messages = marked.marks.map((mark) => `${mark.severity} ${mark.rule}: ${mark.message}`);
   announce(
-    trans().__(
+    trans.__(
       "Finding %1 of %2, line %3: %4",
       at + 1,
       stops.length,

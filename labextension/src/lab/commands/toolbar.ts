@@ -24,8 +24,8 @@ class EveryButton extends ToolbarButton {
     super({
       icon: inspectorIcon,
       pressed: false,
-      tooltip: trans().__("Inspect every cell with autograd_inspector"),
-      pressedTooltip: trans().__("Every cell is inspected: click to stop"),
+      tooltip: trans.__("Inspect every cell with autograd_inspector"),
+      pressedTooltip: trans.__("Every cell is inspected: click to stop"),
       onClick: () => this.flip(),
     });
     this.addClass("agi-every");

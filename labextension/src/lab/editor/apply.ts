@@ -50,7 +50,7 @@ export const applyPlugin: JupyterFrontEndPlugin<void> = {
       if (typeof again === "string") return refuse(again);
       for (const change of again) write(change);
       if (wish === "run") await run(asked, again, from);
-      else announce(trans().__("Edit applied"));
+      else announce(trans.__("Edit applied"));
     };
     document.addEventListener(APPLY, (event) => {
       const asked = (event as CustomEvent<Application>).detail;
@@ -77,10 +77,10 @@ function changesOf(asked: Application, from: Node, notebooks: INotebookTracker):
   for (const section of sectionsOf(asked.fix.patch)) {
     const { name } = section;
     const found = cellOf(name, asked, from, notebooks);
-    if (!found) return trans().__("%1 is not in this notebook", name);
+    if (!found) return trans.__("%1 is not in this notebook", name);
     const before = found.cell.model.sharedModel.getSource();
     const after = patched(before, section);
-    if (after === null) return trans().__("%1 has changed since it ran: run it again", name);
+    if (after === null) return trans.__("%1 has changed since it ran: run it again", name);
     changes.push({ ...found, name, before, after });
   }
   return changes;

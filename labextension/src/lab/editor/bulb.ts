@@ -39,8 +39,8 @@ export function bulb(marked: MarkedLine): HTMLElement | null {
       tabindex: "-1",
       class: "agi-host agi-bulb",
       "aria-haspopup": "menu",
-      "aria-label": trans().__("Fixes of line %1: %2", marked.line, rules),
-      title: trans().__("Preview or apply the fix"),
+      "aria-label": trans.__("Fixes of line %1: %2", marked.line, rules),
+      title: trans.__("Preview or apply the fix"),
     },
     svg(
       "svg",

@@ -57,7 +57,7 @@ export class Files {
 
   private async asSource({ filename, line }: Target): Promise<void> {
     const client = this.inspector.current;
-    if (!client) throw new Error(trans().__("No kernel has %1: run the cell again", filename));
+    if (!client) throw new Error(trans.__("No kernel has %1: run the cell again", filename));
     let tab = this.tabs.get(filename);
     if (!tab || tab.isDisposed) {
       const { text } = await client.ask({ action: "source", path: filename });

@@ -62,7 +62,7 @@ export function lens(marked: MarkedLine, events: LensEvents): HTMLElement {
       el(
         "button",
         { type: "button", class: "agi-lens-fix", tabindex: "-1", on: { click: preview } },
-        trans().__("Preview fix"),
+        trans.__("Preview fix"),
       ),
     );
   }

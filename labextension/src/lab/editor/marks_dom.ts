@@ -31,7 +31,7 @@ export function sign(marked: MarkedLine): HTMLElement {
       type: "button",
       tabindex: "-1",
       class: `agi-host agi-mark-sign ${marked.culprit ? "agi-culprit" : "agi-beside"}`,
-      "aria-label": trans().__("Line %1, %2", marked.line, messages),
+      "aria-label": trans.__("Line %1, %2", marked.line, messages),
     },
     shape(marked.severity),
   );
@@ -58,6 +58,6 @@ function tipSection(mark: Mark): HTMLElement {
     ),
     el("p", {}, prose(mark.message)),
     mark.fix &&
-      el("p", { class: "agi-mark-tip-fix" }, el("b", {}, trans().__("Fix")), " ", prose(mark.fix)),
+      el("p", { class: "agi-mark-tip-fix" }, el("b", {}, trans.__("Fix")), " ", prose(mark.fix)),
   );
 }

@@ -28,13 +28,13 @@ class Body extends Widget {
     this.addClass("agi-host");
     this.addClass("agi-preview");
     const caveat = fix.unsafe
-      ? trans().__("Unsafe: it may change what the program does.")
-      : trans().__("Safe: it changes nothing except the fault.");
+      ? trans.__("Unsafe: it may change what the program does.")
+      : trans.__("Safe: it changes nothing except the fault.");
     this.views = pairs.map(({ before, after }) => {
       const side = (doc: string, label: string) => ({ doc, extensions: shown(label, language) });
       return new MergeView({
-        a: side(before, trans().__("Before, read-only")),
-        b: side(after, trans().__("After, read-only")),
+        a: side(before, trans.__("Before, read-only")),
+        b: side(after, trans.__("After, read-only")),
         collapseUnchanged: FEW,
       });
     });
@@ -46,8 +46,8 @@ class Body extends Widget {
           el(
             "figcaption",
             {},
-            el("span", {}, trans().__("%1 before", name)),
-            el("span", {}, trans().__("%1 after", name)),
+            el("span", {}, trans.__("%1 before", name)),
+            el("span", {}, trans.__("%1 after", name)),
           ),
           this.views[n]!.dom,
         ),
@@ -81,13 +81,13 @@ export async function preview(
 ): Promise<Exclude<Wish, "preview"> | null> {
   const body = new Body(fix, pairs, await colouring("cell.py", languages));
   const dialog = new Dialog<unknown>({
-    title: trans().__("Fix of %1 %2", fix.rule, fix.name),
+    title: trans.__("Fix of %1 %2", fix.rule, fix.name),
     body,
     buttons: [
       Dialog.cancelButton(),
-      Dialog.createButton({ label: trans().__("Apply"), actions: ["apply"], accept: true }),
+      Dialog.createButton({ label: trans.__("Apply"), actions: ["apply"], accept: true }),
       Dialog.createButton({
-        label: trans().__("Apply and Run"),
+        label: trans.__("Apply and Run"),
         actions: ["run"],
         accept: true,
       }),

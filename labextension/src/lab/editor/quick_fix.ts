@@ -46,8 +46,8 @@ export const quickFixPlugin: JupyterFrontEndPlugin<void> = {
       if (panel) open(panel, (event as CustomEvent<FixesAsked>).detail);
     });
     app.commands.addCommand(COMMAND, {
-      label: trans().__("Fixes of This Line"),
-      caption: trans().__("Preview or apply the fix of the finding at the cursor's line"),
+      label: trans.__("Fixes of This Line"),
+      caption: trans.__("Preview or apply the fix of the finding at the cursor's line"),
       describedBy: { args: { type: "object", properties: {} } },
       isEnabled: () => tracker.currentWidget !== null,
       execute: () => {
@@ -65,7 +65,7 @@ function atCursor(inspector: IInspector, tracker: INotebookTracker): FixesAsked 
   const { currentWidget: panel, activeCell } = tracker;
   const cell = activeCell?.model.type === "code" ? (activeCell as CodeCell) : null;
   const view = cell && viewOf(cell);
-  if (!panel || !cell || !view) return trans().__("No cell with code is active");
+  if (!panel || !cell || !view) return trans.__("No cell with code is active");
   const { head } = view.state.selection.main;
   const line = view.state.doc.lineAt(head).number;
   const marked = markedIn(inspector, panel, cell);
@@ -74,7 +74,7 @@ function atCursor(inspector: IInspector, tracker: INotebookTracker): FixesAsked 
   const chosen =
     here ??
     (panel.content.mode === "edit" ? undefined : marked.find((one) => fixesOf(one).length > 0));
-  if (!chosen) return trans().__("No finding on this line has a fix that can be applied");
+  if (!chosen) return trans.__("No finding on this line has a fix that can be applied");
   const at = view.coordsAtPos(view.state.doc.line(chosen.line).from);
   const { left, top } = view.dom.getBoundingClientRect();
   return { marks: fixesOf(chosen), x: at?.left ?? left, y: at?.bottom ?? top };
@@ -86,7 +86,7 @@ function fulfil(from: HTMLElement, mark: Mark, inspected: string, wish: Wish): v
   const { rule, name, patch = "", unsafe = false } = mark;
   const refusal = edits.make({ rule, name, patch, unsafe, cell: inspected }, wish);
   if (refusal) refuse(refusal);
-  else if (wish === "apply") announce(trans().__("Edit applied"));
+  else if (wish === "apply") announce(trans.__("Edit applied"));
 }
 
 function menuOf(marks: readonly Mark[], make: (mark: Mark, wish: Wish) => void): Menu {
@@ -96,9 +96,9 @@ function menuOf(marks: readonly Mark[], make: (mark: Mark, wish: Wish) => void):
   marks.forEach((mark, n) => {
     const { rule } = mark;
     const labels: Record<Wish, string> = {
-      preview: trans().__("Preview fix of %1 …", rule),
-      apply: trans().__("Apply fix of %1", rule),
-      run: trans().__("Apply fix of %1 and run", rule),
+      preview: trans.__("Preview fix of %1 …", rule),
+      apply: trans.__("Apply fix of %1", rule),
+      run: trans.__("Apply fix of %1 and run", rule),
     };
     if (n) menu.addItem({ type: "separator" });
     for (const wish of ["preview", "apply", "run"] as const) {

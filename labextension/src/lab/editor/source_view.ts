@@ -20,7 +20,7 @@ export class SourceView extends Widget {
       doc: text,
       extensions: [
         EditorState.readOnly.of(true),
-        EditorView.contentAttributes.of({ "aria-label": trans().__("%1, read-only", filename) }),
+        EditorView.contentAttributes.of({ "aria-label": trans.__("%1, read-only", filename) }),
         lineNumbers(),
         jupyterTheme,
         language,
@@ -43,7 +43,7 @@ export async function sourceTab(
   const content = new SourceView(text, filename, await colouring(filename, languages));
   const tab = new MainAreaWidget({ content });
   tab.title.label = filename.split(/[\\/]/).pop() ?? filename;
-  tab.title.caption = trans().__("%1, read-only: the kernel's own copy", filename);
+  tab.title.caption = trans.__("%1, read-only: the kernel's own copy", filename);
   tab.title.closable = true;
   tab.title.icon = pythonIcon;
   const where = new Widget({ node: el("p", { class: "agi-source-where" }, tab.title.caption) });

@@ -12,10 +12,10 @@ import { RequestChannel } from "./request_channel";
 import { Requests } from "./requests";
 import { mismatch } from "./versions";
 
-const restarted = () => trans().__("The kernel was restarted, and its captures are gone.");
+const restarted = () => trans.__("The kernel was restarted, and its captures are gone.");
 const busy = () =>
-  trans().__("The kernel is starting or busy. Its captures will appear when it responds.");
-const gone = () => trans().__("the kernel is gone");
+  trans.__("The kernel is starting or busy. Its captures will appear when it responds.");
+const gone = () => trans.__("the kernel is gone");
 
 export class Client implements IClient {
   readonly changed = new Signal<this, void>(this);
@@ -40,8 +40,8 @@ export class Client implements IClient {
       busy: () => kernel.status === "busy" || kernel.connectionStatus !== "connected",
       meanwhile: () =>
         kernel.status === "busy" && !this.channel.subshell
-          ? trans().__("waiting until the running cell ends")
-          : trans().__("working"),
+          ? trans.__("waiting until the running cell ends")
+          : trans.__("working"),
     });
     this.live = new LiveWatch(
       kernel,
@@ -156,7 +156,7 @@ export class Client implements IClient {
     if (status === "restarting" || status === "autorestarting") {
       this.lost("connecting", this.entries.length ? restarted() : this.why);
     } else if (status === "dead") {
-      this.lost("dead", trans().__("The kernel died. Restart it to continue."));
+      this.lost("dead", trans.__("The kernel died. Restart it to continue."));
     }
   }
 

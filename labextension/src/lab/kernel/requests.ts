@@ -73,7 +73,7 @@ export class Requests {
     if (!waiting) return;
     waiting.silent = this.pace.busy() ? 0 : waiting.silent + 1;
     if (waiting.silent < PATIENCE) return;
-    this.settle(id)?.reject(new Error(trans().__("no answer from the kernel; is it running?")));
+    this.settle(id)?.reject(new Error(trans.__("no answer from the kernel; is it running?")));
   }
 
   private settle(id: number): Waiting | undefined {

@@ -17,8 +17,15 @@ export function mismatch({ protocol, wire, version }: Versions): string {
   const newer = protocol > PROTOCOL || (protocol === PROTOCOL && (wire ?? 0) > WIRE);
   const theirs = version ? `autograd_inspector ${version}` : "autograd_inspector";
   const upgrade = "pip install --upgrade autograd_inspector";
-  const text = newer
-    ? "The kernel's %1 is newer than this JupyterLab extension: run %2 where JupyterLab is installed, then reload the page."
-    : "The kernel's %1 is older than this JupyterLab extension: run %2 in the kernel's environment, then restart the kernel.";
-  return trans().__(text, theirs, upgrade);
+  return newer
+    ? trans.__(
+        "The kernel's %1 is newer than this JupyterLab extension: run %2 where JupyterLab is installed, then reload the page.",
+        theirs,
+        upgrade,
+      )
+    : trans.__(
+        "The kernel's %1 is older than this JupyterLab extension: run %2 in the kernel's environment, then restart the kernel.",
+        theirs,
+        upgrade,
+      );
 }

@@ -74,7 +74,7 @@ export class Offers {
       run: async () => {
         await this.requireMagic(kernelId);
         const edit = adding(cell.model.sharedModel.getSource());
-        if (!edit) throw new Error(trans().__("This cell begins with another magic"));
+        if (!edit) throw new Error(trans.__("This cell begins with another magic"));
         apply(cell.model.sharedModel, edit);
         this.dismiss();
         notebook.activeCellIndex = notebook.widgets.indexOf(cell);
@@ -87,7 +87,7 @@ export class Offers {
   private async requireMagic(kernelId: string): Promise<void> {
     const client = this.inspector.clientOf(kernelId);
     if (!client?.settings) {
-      throw new Error(trans().__("Run `%load_ext autograd_inspector` in this notebook first"));
+      throw new Error(trans.__("Run `%load_ext autograd_inspector` in this notebook first"));
     }
     if (!client.settings.every) await client.ask({ action: "every", on: false });
   }

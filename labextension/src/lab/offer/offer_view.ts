@@ -32,16 +32,16 @@ class OfferView extends Widget {
   }
 
   private drawn(offer: Offer): Node[] {
-    const where = offer.cell || trans().__("A cell");
+    const where = offer.cell || trans.__("A cell");
     const run = () => void offer.run().catch(refuse);
     return [
-      el("p", {}, el("strong", {}, trans().__("%1 failed in autograd", where))),
+      el("p", {}, el("strong", {}, trans.__("%1 failed in autograd", where))),
       el("p", { class: "agi-offer-error", title: offer.error }, offer.error),
       el(
         "div",
         { class: "agi-offer-ways" },
-        button(trans().__("Run again with the inspector"), run, { class: "agi-offer-run" }),
-        button(trans().__("Dismiss"), () => this.offers.dismiss()),
+        button(trans.__("Run again with the inspector"), run, { class: "agi-offer-run" }),
+        button(trans.__("Dismiss"), () => this.offers.dismiss()),
       ),
     ];
   }

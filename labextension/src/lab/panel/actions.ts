@@ -19,11 +19,11 @@ export class Actions {
   }
 
   rename(id: string, name: string): Promise<unknown> {
-    return this.ask(trans().__("renaming"), { action: "rename", captures: [id], name });
+    return this.ask(trans.__("renaming"), { action: "rename", captures: [id], name });
   }
 
   pin(id: string): Promise<unknown> {
-    return this.ask(trans().__("pinning"), {
+    return this.ask(trans.__("pinning"), {
       action: "pin",
       captures: [id],
       on: !this.entry(id)?.pinned,
@@ -35,31 +35,34 @@ export class Actions {
     const entry = this.entry(id);
     const client = this.clients.current;
     if (entry?.pinned) {
-      const question = trans().__("Delete %1, which is pinned?", nameOf(entry));
-      if (!(await sure(question, trans().__("Delete")))) return;
+      const question = trans.__("Delete %1, which is pinned?", nameOf(entry));
+      if (!(await sure(question, trans.__("Delete")))) return;
     }
-    return this.ask(trans().__("deleting"), { action: "delete", captures: [id] }, client);
+    return this.ask(trans.__("deleting"), { action: "delete", captures: [id] }, client);
   }
 
   async clear(): Promise<unknown> {
     const client = this.clients.current;
     const loose = client?.entries.filter((entry) => !entry.pinned).length ?? 0;
     if (!loose) return;
-    const one = "Delete %1 capture? Pinned ones stay.";
-    const question = trans()._n(one, "Delete %1 captures? Pinned ones stay.", loose);
-    if (!(await sure(question, trans().__("Clear")))) return;
-    return this.ask(trans().__("clearing"), { action: "clear" }, client);
+    const question = trans._n(
+      "Delete %1 capture? Pinned ones stay.",
+      "Delete %1 captures? Pinned ones stay.",
+      loose,
+    );
+    if (!(await sure(question, trans.__("Clear")))) return;
+    return this.ask(trans.__("clearing"), { action: "clear" }, client);
   }
 
   /** End the recording of the cell that runs; the cell goes on. */
   stop(): Promise<unknown> {
-    return this.ask(trans().__("stopping"), { action: "stop" });
+    return this.ask(trans.__("stopping"), { action: "stop" });
   }
 
   /** null when it failed. */
   ask(doing: string, asked: RequestBody, client: IClient | null = this.clients.current) {
     return this.notice.during(doing, (at) => {
-      if (!client) throw new Error(trans().__("no kernel"));
+      if (!client) throw new Error(trans.__("no kernel"));
       return client.ask(asked, at);
     });
   }

@@ -16,7 +16,7 @@ export function isSame(one: Chosen | null, other: Chosen): boolean {
 
 export function nameOfChosen({ client, captures }: Chosen): string {
   const named = captures.map((id) => client.entries.find((entry) => entry.id === id));
-  return named.map((entry) => (entry ? nameOf(entry) : trans().__("a capture"))).join(" → ");
+  return named.map((entry) => (entry ? nameOf(entry) : trans.__("a capture"))).join(" → ");
 }
 
 /** The older one first: it is what the newer is compared with. */

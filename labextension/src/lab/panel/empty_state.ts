@@ -23,16 +23,16 @@ const INSTALL = ["%pip install autograd_inspector", "%load_ext autograd_inspecto
 export function emptyState({ client, place, kernel, language }: Looked): HTMLElement | null {
   if (!place) {
     return message(
-      trans().__("Open a notebook or a console: the captures of its kernel are listed here."),
+      trans.__("Open a notebook or a console: the captures of its kernel are listed here."),
     );
   }
   if (kernel === null) return message(connecting(), [], "waiting");
   if (!kernel) {
-    return message(trans().__("This notebook has no kernel. Choose one to inspect its cells."));
+    return message(trans.__("This notebook has no kernel. Choose one to inspect its cells."));
   }
   if (!client) {
     return message(
-      trans().__(
+      trans.__(
         "Another notebook of this page held this kernel's widgets and was closed. Reload the page to continue.",
       ),
     );
@@ -43,10 +43,10 @@ export function emptyState({ client, place, kernel, language }: Looked): HTMLEle
     case "absent":
       if (language && language !== "python")
         return message(
-          trans().__("This kernel does not run Python: there is no autograd to inspect."),
+          trans.__("This kernel does not run Python: there is no autograd to inspect."),
         );
       return client.why
-        ? message(trans().__("%1 Run a cell with `%2` again.", client.why, MAGIC))
+        ? message(trans.__("%1 Run a cell with `%2` again.", client.why, MAGIC))
         : message(absent(), INSTALL);
     case "unknown":
     case "connecting":
@@ -58,10 +58,10 @@ export function emptyState({ client, place, kernel, language }: Looked): HTMLEle
   }
 }
 
-const connecting = () => trans().__("Connecting to the kernel …");
-const none = () => trans().__("No captures yet. Put `%1` on top of a cell and run it.", MAGIC);
+const connecting = () => trans.__("Connecting to the kernel …");
+const none = () => trans.__("No captures yet. Put `%1` on top of a cell and run it.", MAGIC);
 const absent = () =>
-  trans().__(
+  trans.__(
     "The inspector is not loaded in this kernel. In a cell, run the first line if it is not installed there, then the second.",
   );
 

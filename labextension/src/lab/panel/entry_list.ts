@@ -12,7 +12,7 @@ export interface ListActions extends RowActions {
 export class EntryList {
   readonly node = el("ul", {
     class: "agi-captures",
-    "aria-label": trans().__("Captures, newest first"),
+    "aria-label": trans.__("Captures, newest first"),
   });
   private rows = new Map<string, EntryRow>();
   private stop = "";

@@ -58,8 +58,8 @@ export class EntryRow {
   edit(): void {
     const input = el("input", {
       class: "agi-input agi-capture-input",
-      "aria-label": trans().__("Name of this capture (empty: the cell's name)"),
-      placeholder: this.entry.cell || trans().__("capture"),
+      "aria-label": trans.__("Name of this capture (empty: the cell's name)"),
+      placeholder: this.entry.cell || trans.__("capture"),
       maxlength: 200,
     });
     input.value = this.entry.name;
@@ -101,9 +101,9 @@ export class EntryRow {
     this.main = this.body();
     this.menu = button("⋯", () => this.openMenu(), {
       class: "agi-capture-menu",
-      "aria-label": trans().__("Actions for %1", nameOf(entry)),
+      "aria-label": trans.__("Actions for %1", nameOf(entry)),
       "aria-haspopup": "menu",
-      title: trans().__("More actions"),
+      title: trans.__("More actions"),
     });
     this.node.replaceChildren(this.main, this.menu);
     this.node.dataset.worst = counts(entry)[0]!.severity;
@@ -115,7 +115,7 @@ export class EntryRow {
   private body(): HTMLButtonElement {
     const { entry } = this;
     const code = entry.first_line || entry.headline;
-    const text = entry.error ? trans().__("raised %1", entry.error) : facts(entry);
+    const text = entry.error ? trans.__("raised %1", entry.error) : facts(entry);
     const name = nameOf(entry);
     const pick = (event: Event) => {
       const { ctrlKey, metaKey } = event as MouseEvent;
@@ -130,8 +130,8 @@ export class EntryRow {
           el("span", {
             class: "agi-capture-pin",
             role: "img",
-            "aria-label": trans().__("pinned"),
-            title: trans().__("Pinned"),
+            "aria-label": trans.__("pinned"),
+            title: trans.__("Pinned"),
           }),
         el("strong", { class: "agi-capture-name", title: name }, name),
         el("span", { class: "agi-capture-counts" }, ...counts(entry).map(chip)),
@@ -145,7 +145,7 @@ export class EntryRow {
       el("span", { class: "agi-capture-facts", title: facts(entry) }, facts(entry)),
     );
     if (entry.released) {
-      const released = trans().__("released to free memory; run the cell again");
+      const released = trans.__("released to free memory; run the cell again");
       made.append(el("span", { class: "agi-capture-facts", title: released }, released));
     }
     if (entry.error)

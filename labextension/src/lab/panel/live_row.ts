@@ -26,7 +26,7 @@ export class LiveRow {
     private readonly clients: Clients,
     stop: () => void,
   ) {
-    this.end = button(trans().__("Stop recording"), stop);
+    this.end = button(trans.__("Stop recording"), stop);
     this.node.append(this.text, this.end, this.list);
     clients.changed.connect(this.follow, this);
     this.follow();
@@ -60,7 +60,7 @@ export class LiveRow {
 }
 
 function rowOf(mark: Mark): HTMLElement {
-  const place = trans().__("%1, line %2", mark.cell, mark.line);
+  const place = trans.__("%1, line %2", mark.cell, mark.line);
   const { cell, cell_id: cellId, line, source = "" } = mark;
   const detail: Target = { cell, cellId, filename: "", line, source };
   const go = (event: Event) =>

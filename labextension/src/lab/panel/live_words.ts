@@ -8,22 +8,21 @@ import type { Live } from "../kernel/messages";
 
 /** "In [3] runs: 12 steps, 3,400 ops, 4.1 s". */
 export function inWords(live: Live): string {
-  const t = trans();
-  const cell = live.cell || t.__("A cell");
+  const cell = live.cell || trans.__("A cell");
   if (live.stopped) {
-    return t.__("%1 is no longer recorded. The report appears when it ends.", cell);
+    return trans.__("%1 is no longer recorded. The report appears when it ends.", cell);
   }
-  const steps = t._n("%1 step", "%1 steps", live.steps);
-  const ops = t.__("%1 ops", live.ops.toLocaleString("en"));
+  const steps = trans._n("%1 step", "%1 steps", live.steps);
+  const ops = trans.__("%1 ops", live.ops.toLocaleString("en"));
   const parts = [live.steps > 0 && steps, ops, seconds(live.seconds)].filter(Boolean);
-  return t.__("%1 runs: %2", cell, parts.join(", "));
+  return trans.__("%1 runs: %2", cell, parts.join(", "));
 }
 
 /** How far a running cell is, and what is certain already; the sign is that of the worst. */
 export function inStatus(live: Live): [SVGSVGElement | null, string] {
   const { marks = [] } = live;
   if (!marks.length) return [null, inWords(live)];
-  const lines = marks.map(({ rule, line }) => trans().__("%1 line %2", rule, line));
+  const lines = marks.map(({ rule, line }) => trans.__("%1 line %2", rule, line));
   const worst = marks.map((mark) => severityOf(mark.severity)).reduce(worse);
   return [shape(worst), `${inWords(live)} · ${lines.join(", ")}`];
 }

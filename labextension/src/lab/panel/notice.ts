@@ -18,7 +18,7 @@ export class Notice {
 
   fail(text: string): void {
     this.nth += 1;
-    this.put(text, "agi-alarm", { label: trans().__("Dismiss"), run: () => this.clear() });
+    this.put(text, "agi-alarm", { label: trans.__("Dismiss"), run: () => this.clear() });
   }
 
   clear(): void {

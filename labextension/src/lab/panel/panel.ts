@@ -51,9 +51,9 @@ export class InspectorPanel extends Panel {
     this.id = PANEL_ID;
     this.addClass("agi-side");
     this.title.icon = inspectorIcon;
-    this.title.caption = trans().__("Autograd inspector");
+    this.title.caption = trans.__("Autograd inspector");
     this.node.setAttribute("role", "region");
-    this.node.setAttribute("aria-label", trans().__("Autograd inspector"));
+    this.node.setAttribute("aria-label", trans.__("Autograd inspector"));
     this.list = new EntryList({
       pick: (id, beside) => void this.pick(id, beside),
       menu: parts.menu,
@@ -64,8 +64,8 @@ export class InspectorPanel extends Panel {
       openInTab: () => this.drawn && void this.openInTab(this.drawn.captures),
       close: () => this.close_(),
     });
-    this.clear = button(trans().__("Clear"), () => void actions.clear(), {
-      title: trans().__("Delete all except pinned"),
+    this.clear = button(trans.__("Clear"), () => void actions.clear(), {
+      title: trans.__("Delete all except pinned"),
     });
     const live = new LiveRow(clients, () => void actions.stop());
     const head = el("div", { class: "agi-side-head" }, this.heading, this.clear);
@@ -103,8 +103,8 @@ export class InspectorPanel extends Panel {
       notice.clear();
       return;
     }
-    const stop = { label: trans().__("Cancel"), run: () => this.compareWith(null) };
-    notice.announce(trans().__("Choose the capture to compare %1 with.", nameOf(entry)), stop);
+    const stop = { label: trans.__("Cancel"), run: () => this.compareWith(null) };
+    notice.announce(trans.__("Choose the capture to compare %1 with.", nameOf(entry)), stop);
     this.list.focus();
   }
 
@@ -152,11 +152,7 @@ export class InspectorPanel extends Panel {
 
   private async widgetOf(client: Client, captures: string[]): Promise<Widget | null> {
     const action = captures.length === 2 ? "compare" : "show";
-    const answer = await this.parts.actions.ask(
-      trans().__("loading"),
-      { action, captures },
-      client,
-    );
+    const answer = await this.parts.actions.ask(trans.__("loading"), { action, captures }, client);
     const home = this.parts.clients.homeOf(client);
     if (!answer?.text || !home) return null;
     try {
@@ -200,7 +196,7 @@ export class InspectorPanel extends Panel {
     badge(this.title, entries[0]);
     this.clear.disabled = entries.every((entry) => entry.pinned);
     const context = clients.place?.context;
-    fill(this.heading, context ? context.name : trans().__("Autograd inspector"));
+    fill(this.heading, context ? context.name : trans.__("Autograd inspector"));
     this.heading.title = context?.path ?? "";
     // The context is ready when the user, or the file, has chosen a kernel or none.
     const kernel = context?.session?.kernel ? true : context?.isReady ? false : null;

@@ -17,20 +17,21 @@ export function rendered(rendermime: IRenderMimeRegistry, modelId: string): Widg
   const model = rendermime.createModel({ data, trusted: true });
   if (!rendermime.preferredMimeType(data, "any")) {
     const install = "pip install jupyterlab_widgets";
-    const missing = "this page shows no widgets: run %1 where JupyterLab is installed";
-    throw new Error(trans().__(missing, install));
+    throw new Error(
+      trans.__("this page shows no widgets: run %1 where JupyterLab is installed", install),
+    );
   }
   const renderer = rendermime.createRenderer(VIEW);
   renderer.addClass("agi-rendered");
   // A model that is not there yet is waited for; one that is not there at all is said in its place.
   renderer.renderModel(model).catch((error: unknown) => {
     renderer.addClass(FAILED);
-    renderer.node.textContent = trans().__("the widget failed: %1", String(error).split("\n")[0]);
+    renderer.node.textContent = trans.__("the widget failed: %1", String(error).split("\n")[0]!);
   });
   setTimeout(() => {
     // After a reload the page's widgets come with the first answer of the kernel's main thread.
     if (renderer.node.textContent !== LOADING) return;
-    renderer.node.textContent = trans().__(
+    renderer.node.textContent = trans.__(
       "This page loads its widgets when the running cell ends …",
     );
   }, SOON);

@@ -21,7 +21,7 @@ export function addCommands(
   actions: Actions,
 ): string[] {
   const ids: string[] = [];
-  const description = trans().__("The id of a capture; by default the one shown");
+  const description = trans.__("The id of a capture; by default the one shown");
   const capture = { type: "string", description };
   const add = (what: string, label: (id: string) => string, run: (id: string) => unknown) => {
     const of = (args: object) => (args as Args).capture ?? panel.capture ?? "";
@@ -34,17 +34,17 @@ export function addCommands(
     ids.push(name(what));
   };
   const named = (label: string) => () => label;
-  add("open-in-tab", named(trans().__("Open in a Tab")), (id) => panel.openInTab([id]));
-  add("compare-with", named(trans().__("Compare with …")), (id) => panel.compareWith(id));
+  add("open-in-tab", named(trans.__("Open in a Tab")), (id) => panel.openInTab([id]));
+  add("compare-with", named(trans.__("Compare with …")), (id) => panel.compareWith(id));
   add(
     "pin-capture",
-    (id) => (actions.entry(id)?.pinned ? trans().__("Unpin") : trans().__("Pin")),
+    (id) => (actions.entry(id)?.pinned ? trans.__("Unpin") : trans.__("Pin")),
     (id) => actions.pin(id),
   );
-  add("rename-capture", named(trans().__("Rename …")), (id) => panel.edit(id));
-  add("delete-capture", named(trans().__("Delete")), (id) => actions.remove(id));
+  add("rename-capture", named(trans.__("Rename …")), (id) => panel.edit(id));
+  add("delete-capture", named(trans.__("Delete")), (id) => actions.remove(id));
   commands.addCommand(name("clear-captures"), {
-    label: trans().__("Delete All Captures Except Pinned"),
+    label: trans.__("Delete All Captures Except Pinned"),
     describedBy: { args: { type: "object", properties: {} } },
     execute: () => actions.clear(),
   });
@@ -59,7 +59,7 @@ export function rowMenu(commands: CommandRegistry, capture: string, x: number, y
     else menu.addItem({ type: "separator" });
   }
   const formats = new Menu({ commands });
-  formats.title.label = trans().__("Export as");
+  formats.title.label = trans.__("Export as");
   for (const format of Object.keys(FORMATS)) {
     formats.addItem({ command: Commands.export, args: { capture, format } });
   }

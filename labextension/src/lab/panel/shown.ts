@@ -18,11 +18,11 @@ export class Shown extends Panel {
     super();
     this.addClass("agi-side-shown");
     this.node.setAttribute("role", "region");
-    this.node.setAttribute("aria-label", trans().__("Shown capture"));
-    const open = button(trans().__("Open in a tab"), () => actions.openInTab());
+    this.node.setAttribute("aria-label", trans.__("Shown capture"));
+    const open = button(trans.__("Open in a tab"), () => actions.openInTab());
     const close = button("✕", () => actions.close(), {
-      "aria-label": trans().__("Close the shown capture"),
-      title: trans().__("Close"),
+      "aria-label": trans.__("Close the shown capture"),
+      title: trans.__("Close"),
     });
     const head = el("div", { class: "agi-side-shown-head" }, this.title_, open, close);
     this.addWidget(new Widget({ node: head }));

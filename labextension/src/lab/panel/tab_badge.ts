@@ -5,12 +5,12 @@ import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
 
 export function badge(title: Title<Widget>, newest: Entry | undefined): void {
-  const name = trans().__("Autograd inspector");
+  const name = trans.__("Autograd inspector");
   const errors = newest?.errors ?? 0;
   const warnings = newest?.warnings ?? 0;
   title.className = errors ? "agi-tab-error" : warnings ? "agi-tab-warning" : "";
   const found = errors
-    ? trans()._n("%1 error", "%1 errors", errors)
-    : trans()._n("%1 warning", "%1 warnings", warnings);
+    ? trans._n("%1 error", "%1 errors", errors)
+    : trans._n("%1 warning", "%1 warnings", warnings);
   title.caption = errors || warnings ? `${name}: ${found}` : name;
 }

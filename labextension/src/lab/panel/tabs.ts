@@ -36,7 +36,7 @@ export class Tabs {
     const widget = new MainAreaWidget({ content });
     widget.id = `autograd-inspector-${key}`;
     widget.title.label = name;
-    widget.title.caption = trans().__("Autograd capture: %1", name);
+    widget.title.caption = trans.__("Autograd capture: %1", name);
     widget.title.icon = inspectorIcon;
     widget.title.closable = true;
     this.tabs.set(key, { widget, client, captures });

@@ -6,7 +6,7 @@ import type { Entry } from "../kernel/messages";
 
 /** What the user calls it, else its cell. */
 export function nameOf(entry: Entry): string {
-  return entry.name || entry.cell || trans().__("capture");
+  return entry.name || entry.cell || trans.__("capture");
 }
 
 /** The time of today, the day of any other. */
@@ -25,7 +25,7 @@ export function whenExactly(created: number): string {
 /** How large, how long, and of which cell where it has a name of its own. */
 export function facts(entry: Entry): string {
   const shown = entry.nodes.toLocaleString("en");
-  const nodes = trans()._n("%2 node", "%2 nodes", entry.nodes, shown);
+  const nodes = trans._n("%2 node", "%2 nodes", entry.nodes, shown);
   const parts = [nodes, entry.seconds > 0 ? seconds(entry.seconds) : ""];
   if (entry.name && entry.cell) parts.unshift(entry.cell);
   return parts.filter(Boolean).join(" · ");
@@ -43,9 +43,9 @@ export function counts({ errors, warnings, infos, unjudged }: Entry): Count[] {
   const add = (severity: Count["severity"], sign: string, number: number, text: string) => {
     if (number) parts.push({ severity, sign: `${sign} ${number}`, text });
   };
-  add("error", "✕", errors, trans()._n("%1 error", "%1 errors", errors));
-  add("warning", "▲", warnings, trans()._n("%1 warning", "%1 warnings", warnings));
-  add("info", "i", infos, trans().__("%1 info", infos));
-  if (unjudged) parts.push({ severity: "warning", sign: "?", text: trans().__("not judged") });
-  return parts.length ? parts : [{ severity: "good", sign: "✓", text: trans().__("no findings") }];
+  add("error", "✕", errors, trans._n("%1 error", "%1 errors", errors));
+  add("warning", "▲", warnings, trans._n("%1 warning", "%1 warnings", warnings));
+  add("info", "i", infos, trans.__("%1 info", infos));
+  if (unjudged) parts.push({ severity: "warning", sign: "?", text: trans.__("not judged") });
+  return parts.length ? parts : [{ severity: "good", sign: "✓", text: trans.__("no findings") }];
 }

@@ -1,14 +1,17 @@
 /** In which order the rows of a quantity are shown. */
 
 import type { Quantity, VitalsRow } from "../../wire";
+import { trans } from "../../words";
 
-export const ORDERS = {
-  module: "module order",
-  worst: "worst first",
-  largest: "largest first",
-  smallest: "smallest first",
-};
-export type Order = keyof typeof ORDERS;
+export type Order = "module" | "worst" | "largest" | "smallest";
+
+/** Each with what it is called. */
+export const orders = (): [Order, string][] => [
+  ["module", trans.__("module order")],
+  ["worst", trans.__("worst first")],
+  ["largest", trans.__("largest first")],
+  ["smallest", trans.__("smallest first")],
+];
 
 /** The value that a row is sorted by: its latest one of the columns; NaN and infinity are above everything. */
 function latest(row: VitalsRow, from: number, to: number): number | null {

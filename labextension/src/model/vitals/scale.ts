@@ -1,6 +1,7 @@
 /** Value -> shade: nine steps between the smallest and the largest value of a quantity. */
 
 import type { Quantity, VitalsRow } from "../../wire";
+import { trans } from "../../words";
 
 export type Cell = VitalsRow["values"][number];
 /** A number is a step of the scale, 0 the lowest. */
@@ -51,7 +52,7 @@ export function scaleOf({ rows, logarithmic }: Pick<Quantity, "rows" | "logarith
 
 /** `0.41`, `3.2e-4`, `NaN`, `not measured`. */
 export function said(cell: Cell): string {
-  if (cell === null || cell === undefined) return "not measured";
+  if (cell === null || cell === undefined) return trans.__("not measured");
   if (typeof cell !== "number") return cell === "nan" ? "NaN" : cell;
   const size = Math.abs(cell);
   if (cell === 0) return "0";

@@ -2,24 +2,25 @@
 
 import type { Item } from "../../layout/scene";
 import type { Severity } from "../../model/graph";
+import { trans } from "../../words";
 import { svg } from "../svg";
 
 /** Outline and sign about (0, 0): a stop sign with a cross, a triangle with an exclamation mark, a disc with an i. */
-export const BADGES: Record<Severity, { shape: string; sign: string; meaning: string }> = {
+export const BADGES: Record<Severity, { shape: string; sign: string; meaning(): string }> = {
   error: {
     shape: "M-3.3 -8H3.3L8 -3.3V3.3L3.3 8H-3.3L-8 3.3V-3.3Z",
     sign: "M-3 -3L3 3M3 -3L-3 3",
-    meaning: "error",
+    meaning: () => trans.__("error"),
   },
   warning: {
     shape: "M0 -8.5L9 7H-9Z",
     sign: "M0 -3.4V1.6M0 4.3V4.5",
-    meaning: "warning",
+    meaning: () => trans.__("warning"),
   },
   info: {
     shape: "M-8 0A8 8 0 0 1 8 0A8 8 0 0 1 -8 0Z",
     sign: "M0 -4.2V-4M0 -1.2V4.2",
-    meaning: "worth seeing",
+    meaning: () => trans.__("worth seeing"),
   },
 };
 

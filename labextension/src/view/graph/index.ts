@@ -3,6 +3,7 @@
 import { everything, toDepth } from "../../layout/visible";
 import type { CaptureGraph } from "../../model/graph";
 import type { GraphView } from "../../model/graph_view";
+import { trans } from "../../words";
 import { el, focused } from "../dom";
 import { standalone } from "./export_svg";
 import { DIRECTIONS, neighbour } from "./keys";
@@ -159,9 +160,9 @@ function onKey(
 
 function zoomButtons({ camera, placing }: Picture): HTMLElement {
   const actions: [string, string, () => void][] = [
-    ["+", "Zoom in", () => camera.zoom(1.25)],
-    ["−", "Zoom out", () => camera.zoom(0.8)],
-    ["⤢", "Fit", () => placing.fit()],
+    ["+", trans.__("Zoom in"), () => camera.zoom(1.25)],
+    ["−", trans.__("Zoom out"), () => camera.zoom(0.8)],
+    ["⤢", trans.__("Fit"), () => placing.fit()],
   ];
   const buttons = actions.map(([sign, title, act]) => {
     const click = (event: Event): void => {

@@ -3,6 +3,7 @@
 import { hooksIn } from "../../layout/remarks";
 import type { Item, Scene } from "../../layout/scene";
 import { SEVERITIES } from "../../model/severity";
+import { trans } from "../../words";
 import { el } from "../dom";
 import { svg } from "../svg";
 import { BADGES, badge, severityOfItem } from "./badge";
@@ -45,11 +46,14 @@ function boxes(closed: Item[], facts: Facts[]): Entry[] {
     if (!item) continue;
     const drawn: SVGElement[] = [shape(look, toneOf(item, look))];
     if (item.cut) drawn.push(sign(look === "modified" ? "v" : "✂", "small"));
-    entries.push({ drawn, text: MEANING[look] });
+    entries.push({ drawn, text: MEANING[look]() });
   }
   if (closed.some((item) => item.box?.kind === "repeat")) {
     const piled = svg("path", { class: "agi-pile", d: pile(W - 6, H - 6) });
-    entries.push({ drawn: [piled, shape("module", "module", W - 6, H - 6)], text: "repeated" });
+    entries.push({
+      drawn: [piled, shape("module", "module", W - 6, H - 6)],
+      text: trans.__("repeated"),
+    });
   }
   return entries;
 }
@@ -58,13 +62,17 @@ function wires({ wires }: Scene): Entry[] {
   const kinds = new Set(wires.map((wire) => wire.kind));
   const entries: Entry[] = [];
   if (kinds.has("gradient"))
-    entries.push({ drawn: [wire("gradient")], text: "gradient flows back" });
-  if (kinds.has("data")) entries.push({ drawn: [wire("data")], text: "value only" });
+    entries.push({ drawn: [wire("gradient")], text: trans.__("gradient flows back") });
+  if (kinds.has("data")) entries.push({ drawn: [wire("data")], text: trans.__("value only") });
   if (kinds.has("modified"))
-    entries.push({ drawn: [wire("modified")], text: "saved, then modified" });
-  if (kinds.has("severed")) entries.push({ drawn: [wire("severed")], text: "after a cut" });
+    entries.push({ drawn: [wire("modified")], text: trans.__("saved, then modified") });
+  if (kinds.has("severed"))
+    entries.push({ drawn: [wire("severed")], text: trans.__("after a cut") });
   if (wires.some((one) => one.hot)) {
-    entries.push({ drawn: [wire("gradient agi-hot")], text: "gradient path of the selection" });
+    entries.push({
+      drawn: [wire("gradient agi-hot")],
+      text: trans.__("gradient path of the selection"),
+    });
   }
   return entries;
 }
@@ -76,7 +84,7 @@ function regions(scene: Scene, facts: Facts[]): Entry[] {
   const lines = "M0 8L8 0M4 14L18 0M14 14L26 2M24 14L26 12";
   return [...names].map((region) => ({
     drawn: [svg("path", { class: "agi-hatch", d: lines })],
-    text: `under ${region}`,
+    text: trans.__("under %1", region),
   }));
 }
 
@@ -84,7 +92,7 @@ function severities(closed: Item[]): Entry[] {
   const present = new Set(closed.map(severityOfItem));
   return SEVERITIES.filter((severity) => present.has(severity)).map((severity) => ({
     drawn: [badge(severity, W / 2, H / 2)],
-    text: BADGES[severity].meaning,
+    text: BADGES[severity].meaning(),
   }));
 }
 
@@ -93,16 +101,16 @@ function signs(closed: Item[]): Entry[] {
   const some = (fits: (item: Item) => boolean): boolean => closed.some(fits);
   const entries: Entry[] = [];
   if (some(({ box }) => !!box && box.troubles.failed > 0)) {
-    entries.push({ drawn: [sign("✕", "error")], text: "backward failed" });
+    entries.push({ drawn: [sign("✕", "error")], text: trans.__("backward failed") });
   }
   if (some(({ box }) => !!box && box.troubles.modified > 0)) {
-    entries.push({ drawn: [sign("v0→1", "error")], text: "saved tensor modified later" });
+    entries.push({ drawn: [sign("v0→1", "error")], text: trans.__("saved tensor modified later") });
   }
   if (some(({ box }) => !!box && hooksIn(box) > 0)) {
-    entries.push({ drawn: [sign("↪", "note")], text: "hook" });
+    entries.push({ drawn: [sign("↪", "note")], text: trans.__("hook") });
   }
   if (some(({ box }) => !!box && (box.holdsAgain || !!box.node?.recomputed))) {
-    entries.push({ drawn: [sign("↻", "note")], text: "computed during backward" });
+    entries.push({ drawn: [sign("↻", "note")], text: trans.__("computed during backward") });
   }
   return entries;
 }

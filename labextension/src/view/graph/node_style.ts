@@ -3,6 +3,7 @@
 import type { Box } from "../../layout/box";
 import type { Item } from "../../layout/scene";
 import { startsBackward } from "../../model/shown";
+import { trans } from "../../words";
 import type { Facts } from "./facts";
 
 export type Look =
@@ -22,22 +23,22 @@ export type Look =
   | "healed"
   | "modified";
 
-export const MEANING: Record<Look, string> = {
-  module: "folded, + opens it",
-  op: "op, gradient flows back",
-  still: "no gradient",
-  output: "backward starts here",
-  function: "custom Function",
-  step: "optimizer step",
-  autograd: "autograd node without a recorded op",
-  parameter: "parameter",
-  frozen: "frozen or without gradient",
-  buffer: "buffer",
-  input: "input",
-  gradient: "gradient (.grad)",
-  cut: "gradient is cut",
-  healed: "cut without effect",
-  modified: "saved before, modified after",
+export const MEANING: Record<Look, () => string> = {
+  module: () => trans.__("folded, + opens it"),
+  op: () => trans.__("op, gradient flows back"),
+  still: () => trans.__("no gradient"),
+  output: () => trans.__("backward starts here"),
+  function: () => trans.__("custom Function"),
+  step: () => trans.__("optimizer step"),
+  autograd: () => trans.__("autograd node without a recorded op"),
+  parameter: () => trans.__("parameter"),
+  frozen: () => trans.__("frozen or without gradient"),
+  buffer: () => trans.__("buffer"),
+  input: () => trans.__("input"),
+  gradient: () => trans.__("gradient (.grad)"),
+  cut: () => trans.__("gradient is cut"),
+  healed: () => trans.__("cut without effect"),
+  modified: () => trans.__("saved before, modified after"),
 };
 
 export function lookOf(item: Item, facts: Facts[]): Look {

@@ -2,6 +2,7 @@
 
 import type { Box, Tree } from "../../layout/box";
 import type { Labels } from "../../layout/labels";
+import { trans } from "../../words";
 import { el } from "../dom";
 import type { Facts } from "./facts";
 import { rowOf } from "./outline_row";
@@ -18,7 +19,7 @@ export class Outline {
     class: "agi-outline",
     tabindex: "0",
     role: "tree",
-    "aria-label": "Outline of the graph",
+    "aria-label": trans.__("Outline of the graph"),
     on: {
       keydown: (event) => this.#onKey(event as KeyboardEvent),
       click: (event) => this.#onClick(event as MouseEvent),

@@ -4,6 +4,7 @@ import { HEAD } from "../../layout/compose";
 import { heightOfLine, type Labels, PAD, TOGGLE } from "../../layout/labels";
 import { isLeaf } from "../../layout/leaves";
 import type { Item } from "../../layout/scene";
+import { trans } from "../../words";
 import { svg } from "../svg";
 import { spoken } from "./aria";
 import { badge, badgeAt, severityOfItem } from "./badge";
@@ -95,7 +96,7 @@ function paintCut(item: Item, group: SVGGElement): void {
     svg("text", { class: "agi-text agi-small", x: w / 2, y: h / 2 + 4 }, item.text),
   );
   group.setAttribute("role", "img");
-  const what = modified ? "modified after it was saved" : "gradient is cut";
+  const what = modified ? trans.__("modified after it was saved") : trans.__("gradient is cut");
   group.setAttribute("aria-label", `${what}: ${item.cut!.cause}`);
 }
 

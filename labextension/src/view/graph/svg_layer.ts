@@ -2,6 +2,7 @@
 
 import type { Labels } from "../../layout/labels";
 import type { Item, Scene, Wire } from "../../layout/scene";
+import { trans } from "../../words";
 import { svg } from "../svg";
 import { growth } from "./badge";
 import { type Camera, overlap, type Rect } from "./camera";
@@ -52,7 +53,7 @@ export class SvgLayer {
     this.#stage.append(...this.#layers);
     this.root = svg("svg", { class: "agi-svg" }, svg("defs", {}, pattern), this.#stage);
     this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Graph");
+    this.root.setAttribute("aria-label", trans.__("Graph"));
   }
 
   clear(): void {

@@ -7,7 +7,9 @@ import type { Item, Scene } from "../../layout/scene";
 import { count, type Open, openAround, opening, toDepth } from "../../layout/visible";
 import type { Work } from "../../layout/work";
 import type { CaptureGraph } from "../../model/graph";
+import { grouped } from "../../model/said";
 import { COLOURS, preferredDepth } from "../../state/preferences";
+import { trans } from "../../words";
 import { el, focused } from "../dom";
 import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
@@ -37,7 +39,7 @@ export class Picture {
   readonly foot = el(
     "div",
     { class: "agi-graph-foot" },
-    el("details", { class: "agi-legend-fold" }, el("summary", {}, "Legend"), this.legend),
+    el("details", { class: "agi-legend-fold" }, el("summary", {}, trans.__("Legend")), this.legend),
   );
   readonly root = el("div", { class: "agi-graph" }, this.body, this.foot);
   readonly layout: Layout;
@@ -131,7 +133,9 @@ export class Picture {
   #busy(on: boolean): void {
     this.root.setAttribute("aria-busy", String(on));
     const boxes = on ? count(this.layout.tree, this.open) : 0;
-    this.#progress.textContent = on ? `Laying out ${boxes.toLocaleString("en")} boxes …` : "";
+    this.#progress.textContent = on
+      ? trans._n("Laying out %2 box …", "Laying out %2 boxes …", boxes, grouped(boxes))
+      : "";
   }
 
   /** The page is dark now, or light: the canvases have their colours from before. */

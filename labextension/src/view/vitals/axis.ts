@@ -1,5 +1,7 @@
 /** The steps above the heat map; dragging over them, or two fields, choose the part that is shown. */
 
+import { grouped } from "../../model/said";
+import { trans } from "../../words";
 import { button, el } from "../dom";
 
 const LABELS = 5;
@@ -19,9 +21,9 @@ export class StepAxis {
     private readonly changed: (from: number, to: number) => void,
   ) {
     this.#columns = [0, steps.length - 1];
-    this.#fields = [this.#field("First step"), this.#field("Last step")];
-    this.#all = button("All", () => changed(0, steps.length - 1), {
-      "aria-label": "All steps",
+    this.#fields = [this.#field(trans.__("First step")), this.#field(trans.__("Last step"))];
+    this.#all = button(trans.__("All"), () => changed(0, steps.length - 1), {
+      "aria-label": trans.__("All steps"),
     });
     this.#strip.addEventListener("pointerdown", (event) => {
       this.#start = this.#under(event);
@@ -30,7 +32,7 @@ export class StepAxis {
     this.#strip.addEventListener("pointermove", (event) => this.#drag(event));
     this.#strip.addEventListener("pointerup", (event) => this.#drop(event));
     this.#strip.addEventListener("dblclick", () => changed(0, steps.length - 1));
-    this.#strip.title = "Drag to choose steps; double-click for all";
+    this.#strip.title = trans.__("Drag to choose steps; double-click for all");
     this.host = el(
       "div",
       { class: "agi-axis" },
@@ -48,7 +50,7 @@ export class StepAxis {
     const count = Math.min(LABELS, to - from + 1);
     const labels = Array.from({ length: count }, (_, n) => {
       const column = from + Math.round((n * (to - from)) / Math.max(count - 1, 1));
-      const label = el("span", {}, this.steps[column]!.toLocaleString("en"));
+      const label = el("span", {}, grouped(this.steps[column]!));
       label.style.left = `${(100 * (column - from + 0.5)) / (to - from + 1)}%`;
       return label;
     });

@@ -1,10 +1,10 @@
 /** What activation checkpointing of which modules would save. */
 
-import { counted, size } from "../../model/shown";
+import { counted } from "../../model/said";
+import { size } from "../../model/shown";
 import type { CheckpointSaving } from "../../wire";
-import { button, dotted, el } from "../dom";
-
-const HEADS = ["modules", "kept for backward", "most in backward", "run twice"];
+import { trans } from "../../words";
+import { around, button, dotted, el, HOLE } from "../dom";
 
 /** Nothing where it would save nothing. */
 export function checkpoints(
@@ -13,6 +13,12 @@ export function checkpoints(
 ): HTMLElement | null {
   const [first] = savings;
   if (!first) return null;
+  const heads = [
+    trans.__("modules"),
+    trans.__("kept for backward"),
+    trans.__("most in backward"),
+    trans.__("run twice"),
+  ];
   const rows = savings.map((saving) => {
     const { name, modules, type, held, before, peak, ops } = saving;
     const many = modules.length > 1 ? `${modules.length} × ${type}` : type;
@@ -38,17 +44,23 @@ export function checkpoints(
     el(
       "summary",
       {},
-      "Checkpointing ",
-      el("b", {}, first.name),
-      ` would keep ${size(first.held)} for backward instead of ${size(first.before)}`,
+      ...around(
+        trans.__(
+          "Checkpointing %1 would keep %2 for backward instead of %3",
+          HOLE,
+          size(first.held),
+          size(first.before),
+        ),
+        el("b", {}, first.name),
+      ),
     ),
     el(
       "div",
-      { class: "agi-table", tabindex: "0", role: "group", "aria-label": "Checkpointing" },
+      { class: "agi-table", tabindex: "0", role: "group", "aria-label": trans.__("Checkpointing") },
       el(
         "table",
         {},
-        el("thead", {}, el("tr", {}, ...HEADS.map((text) => el("th", { scope: "col" }, text)))),
+        el("thead", {}, el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)))),
         el("tbody", {}, ...rows),
       ),
     ),

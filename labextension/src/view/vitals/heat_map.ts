@@ -1,8 +1,10 @@
 /** Modules by steps. One cell is read: the pointer and the arrow keys move it. */
 
+import { grouped } from "../../model/said";
 import { type Order, ordered } from "../../model/vitals/order";
 import { type Scale, said, scaleOf } from "../../model/vitals/scale";
 import type { Quantity, Vitals, VitalsRow } from "../../wire";
+import { trans } from "../../words";
 import { el, fill } from "../dom";
 import { VirtualList } from "../virtual_list";
 import { StepAxis } from "./axis";
@@ -70,7 +72,7 @@ export class HeatMap {
     this.#place = change.order ? 0 : Math.max(same, 0);
     this.#axis.show(this.columns);
     this.#list = this.#made();
-    const empty = el("p", { class: "agi-empty" }, "No module matches.");
+    const empty = el("p", { class: "agi-empty" }, trans.__("No module matches."));
     fill(
       this.host,
       legend(this.scale),
@@ -109,7 +111,10 @@ export class HeatMap {
   }
 
   #title(): string {
-    return `${this.quantity.title}, modules by steps: arrow keys read a cell, Enter shows its module in the graph`;
+    return trans.__(
+      "%1, modules by steps: arrow keys read a cell, Enter shows its module in the graph",
+      this.quantity.title,
+    );
   }
 
   #under(heat: HTMLElement, event: PointerEvent): number {
@@ -173,10 +178,18 @@ export class HeatMap {
   #reading(): string {
     const row = this.quantity.rows[this.shown[this.#place] ?? -1];
     if (!row) return "";
-    const step = (number: number) => `step ${number.toLocaleString("en")}`;
-    const now = `${step(this.vitals.steps[this.#column]!)}: ${said(row.values[this.#column] ?? null)}`;
-    const many = this.vitals.steps.length > 1 && row.peak !== null && row.peak > 0;
-    const peak = many ? `, largest ${said(row.peak)} in ${step(row.peak_step)}` : "";
-    return `${row.label}, ${now}${peak}`;
+    const step = grouped(this.vitals.steps[this.#column]!);
+    const value = said(row.values[this.#column] ?? null);
+    const { label, peak } = row;
+    if (this.vitals.steps.length < 2 || !peak || peak < 0)
+      return trans.__("%1, step %2: %3", label, step, value);
+    return trans.__(
+      "%1, step %2: %3, largest %4 in step %5",
+      label,
+      step,
+      value,
+      said(peak),
+      grouped(row.peak_step),
+    );
   }
 }

@@ -2,6 +2,7 @@
 
 import { membersOf } from "../../model/vitals/members";
 import type { Vitals } from "../../wire";
+import { trans } from "../../words";
 import type { Context } from "../context";
 import { el } from "../dom";
 import { placed } from "../place";
@@ -46,7 +47,7 @@ function line(context: Context, path: string): HTMLElement | null {
 function choose(context: Context, name: string, paths: readonly string[]): void {
   const nodes = paths.flatMap((path) => membersOf(context.capture, context.graph, path));
   if (!nodes.length) {
-    context.announce(`${name} is not in the graph of this capture`, true);
+    context.announce(trans.__("%1 is not in the graph of this capture", name), true);
     return;
   }
   context.selection.set(nodes, "vitals", true);

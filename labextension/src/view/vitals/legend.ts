@@ -1,6 +1,7 @@
 /** What the shades mean. */
 
 import { type Scale, STEPS, said } from "../../model/vitals/scale";
+import { trans } from "../../words";
 import { el } from "../dom";
 
 export function legend(scale: Scale): HTMLElement {
@@ -12,8 +13,12 @@ export function legend(scale: Scale): HTMLElement {
     { class: "agi-scale" },
     el("span", {}, said(scale.low)),
     el("span", { class: "agi-scale-steps", "aria-hidden": "true" }, ...steps),
-    el("span", {}, said(scale.high), scale.logarithmic && " (logarithmic)"),
-    kind("zero", "exactly 0"),
-    kind("nonfinite", "NaN or infinity"),
+    el(
+      "span",
+      {},
+      scale.logarithmic ? trans.__("%1 (logarithmic)", said(scale.high)) : said(scale.high),
+    ),
+    kind("zero", trans.__("exactly 0")),
+    kind("nonfinite", trans.__("NaN or infinity")),
   );
 }

@@ -1,7 +1,8 @@
 /** A GradScaler's scale after each of its updates. */
 
-import { counted } from "../../model/shown";
+import { counted, grouped } from "../../model/said";
 import type { Vitals } from "../../wire";
+import { trans } from "../../words";
 import { el } from "../dom";
 import { svg } from "../svg";
 
@@ -19,17 +20,15 @@ export function lossScale({ updates, scale }: Vitals): HTMLElement | null {
   if (!first || !last) return null;
   const falls = points.filter(([, value], n) => n > 0 && value < points[n - 1]![1]).length;
   const said = [
-    first[1] === last[1]
-      ? first[1].toLocaleString("en")
-      : `${first[1].toLocaleString("en")} → ${last[1].toLocaleString("en")}`,
-    `${counted(last[0], "update")}`,
-    falls > 0 && `lowered ${counted(falls, "time")}`,
+    first[1] === last[1] ? grouped(first[1]) : `${grouped(first[1])} → ${grouped(last[1])}`,
+    counted(last[0], "update"),
+    falls > 0 && trans._n("lowered %2 time", "lowered %2 times", falls, grouped(falls)),
   ].filter(Boolean);
   const text = said.join(", ");
   return el(
     "div",
     { class: "agi-memory agi-loss-scale" },
-    el("div", { class: "agi-memory-key" }, el("h4", {}, "Loss scale"), text),
+    el("div", { class: "agi-memory-key" }, el("h4", {}, trans.__("Loss scale")), text),
     drawn(points, text),
   );
 }
@@ -52,7 +51,7 @@ function drawn(points: (readonly [number, number])[], text: string): SVGElement 
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       preserveAspectRatio: "none",
       role: "img",
-      "aria-label": `Loss scale: ${text}`,
+      "aria-label": trans.__("Loss scale: %1", text),
     },
     svg("path", { class: "agi-peak", d: path.join("") }),
   );

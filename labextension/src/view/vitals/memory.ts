@@ -1,9 +1,11 @@
 /** Bytes over the steps: what is held at the end of a step stacked, the peak as a line. */
 
+import { grouped } from "../../model/said";
 import { size } from "../../model/shown";
 import type { MemoryLine, Vitals } from "../../wire";
+import { trans } from "../../words";
 import type { Context } from "../context";
-import { dotted, el, fill } from "../dom";
+import { around, type Child, dotted, el, fill, HOLE } from "../dom";
 import { placed } from "../place";
 import { svg } from "../svg";
 
@@ -29,7 +31,7 @@ export function memory(context: Context, { memory: lines, steps }: Vitals): Memo
       el("i", { class: `agi-meter agi-bytes-${label}`, "aria-hidden": "true" }),
     ),
   );
-  const title = el("h4", {}, "Memory");
+  const title = el("h4", {}, trans.__("Memory"));
   const ran = el("p", { class: "agi-peak-op" });
   const most = Math.max(1, ...sums(stacked, steps.length), ...(peak?.values ?? []).map(Number));
   const host = el(
@@ -44,10 +46,11 @@ export function memory(context: Context, { memory: lines, steps }: Vitals): Memo
     host,
     at: (column) => {
       host.style.setProperty("--agi-memory-at", `${(100 * (column + 0.5)) / steps.length}%`);
-      title.textContent = `Memory in step ${steps[column]!.toLocaleString("en")}`;
+      title.textContent = trans.__("Memory in step %1", grouped(steps[column]!));
       lines.forEach(({ label, values: bytes }, n) => {
         const here = bytes[column] ?? null;
-        values[n]!.textContent = `${label} ${here === null ? "not measured" : size(here)}`;
+        values[n]!.textContent =
+          `${label} ${here === null ? trans.__("not measured") : size(here)}`;
       });
       if (peak) fill(ran, ...setBy(context, peak, column));
     },
@@ -55,16 +58,12 @@ export function memory(context: Context, { memory: lines, steps }: Vitals): Memo
 }
 
 /** What ran when the most was alive, and its line. */
-function setBy(
-  context: Context,
-  { ops, sites }: MemoryLine,
-  column: number,
-): (HTMLElement | string)[] {
+function setBy(context: Context, { ops, sites }: MemoryLine, column: number): Child[] {
   const op = ops?.[column];
   if (!op) return [];
   const frame = context.capture.place(sites?.[column] ?? -1);
   const where = frame ? [" ", placed(context, frame.place, { ...frame, cellId: "" })] : [];
-  return ["peak set by ", el("b", {}, dotted(op)), ...where];
+  return [...around(trans.__("peak set by %1", HOLE), el("b", {}, dotted(op))), ...where];
 }
 
 function sums(lines: MemoryLine[], count: number): number[] {
@@ -81,11 +80,14 @@ function plot(
   most: number,
 ): HTMLElement {
   const largest = size(Math.max(...sums(stacked, count)));
+  const named = peak
+    ? trans.__("Memory over the steps: %1 at most, peak %2", largest, size(most))
+    : trans.__("Memory over the steps: %1 at most", largest);
   const drawn = svg("svg", {
     viewBox: `0 0 ${count} ${HEIGHT}`,
     preserveAspectRatio: "none",
     role: "img",
-    "aria-label": `Memory over the steps: ${largest} at most${peak ? `, peak ${size(most)}` : ""}`,
+    "aria-label": named,
   });
   const up = (bytes: number) => (HEIGHT * bytes) / most;
   const floor = new Array<number>(count).fill(0);

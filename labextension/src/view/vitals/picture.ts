@@ -1,7 +1,9 @@
 /** The heat map as a picture of its own: colours are in it, so that it looks alike wherever it is shown. */
 
+import { grouped } from "../../model/said";
 import { crosses, runsOf } from "../../model/vitals/runs";
 import { type Shade, STEPS, said } from "../../model/vitals/scale";
+import { trans } from "../../words";
 import { svg } from "../svg";
 import type { HeatMap } from "./heat_map";
 
@@ -37,7 +39,8 @@ export function picture({
   const left = SIDE + GAP + LETTER * Math.max(4, ...rows.map(({ label }) => label.length));
   const width = left + CELLS + SIDE + 80;
   const height = HEAD + rows.length * ROW + SIDE;
-  const steps = `steps ${vitals.steps[from]!.toLocaleString("en")} to ${vitals.steps[to]!.toLocaleString("en")}`;
+  const [first, last] = [grouped(vitals.steps[from]!), grouped(vitals.steps[to]!)];
+  const heading = trans.__("%1, steps %2 to %3", quantity.title, first, last);
   const cell = `scale(${CELLS / (to - from + 1)} ${ROW - 2})`;
   const whole = svg(
     "svg",
@@ -49,7 +52,7 @@ export function picture({
       "font-size": 12,
     },
     svg("rect", { width, height, fill: "#ffffff" }),
-    svg("text", { x: SIDE, y: 20, "font-weight": 600 }, `${quantity.title}, ${steps}`),
+    svg("text", { x: SIDE, y: 20, "font-weight": 600 }, heading),
     ...Array.from({ length: STEPS }, (_, n) =>
       svg("rect", { x: left + n * 16, y: 30, width: 16, height: 12, fill: COLOURS[n]! }),
     ),
@@ -85,8 +88,8 @@ function colour(shade: Shade): string {
 
 function marks(has: ReadonlySet<Shade>): string {
   return [
-    has.has("zero") && "; line: exactly 0",
-    has.has("nonfinite") && "; cross: NaN or infinity",
+    has.has("zero") && `; ${trans.__("line: exactly 0")}`,
+    has.has("nonfinite") && `; ${trans.__("cross: NaN or infinity")}`,
   ]
     .filter(Boolean)
     .join("");

@@ -1,30 +1,31 @@
 /** Which quantity is shown, of which modules, in which order. */
 
-import { counted } from "../../model/shown";
-import { ORDERS, type Order } from "../../model/vitals/order";
+import { counted, grouped } from "../../model/said";
+import { type Order, orders } from "../../model/vitals/order";
 import type { Vitals } from "../../wire";
+import { trans } from "../../words";
 import { el } from "../dom";
 import type { HeatMap } from "./heat_map";
 
 export function vitalsTools({ quantities, steps, seen }: Vitals, map: HeatMap): HTMLElement {
   const quantity = select(
-    "Quantity",
+    trans.__("Quantity"),
     quantities.map(({ title }, n) => [String(n), title]),
     (value) => map.show({ quantity: quantities[Number(value)]! }),
   );
-  const order = select("Order", Object.entries(ORDERS), (value) => {
+  const order = select(trans.__("Order"), orders(), (value) => {
     map.show({ order: value as Order });
   });
   const filter = el("input", {
     type: "search",
     class: "agi-input",
-    placeholder: "Filter modules",
-    "aria-label": "Filter modules",
+    placeholder: trans.__("Filter modules"),
+    "aria-label": trans.__("Filter modules"),
     on: { input: () => map.show({ text: filter.value }) },
   });
   const kept =
     steps.length < seen
-      ? `${steps.length.toLocaleString("en")} of ${counted(seen, "step")}`
+      ? trans._n("%2 of %3 step", "%2 of %3 steps", seen, grouped(steps.length), grouped(seen))
       : counted(seen, "step");
   return el(
     "div",
@@ -32,7 +33,7 @@ export function vitalsTools({ quantities, steps, seen }: Vitals, map: HeatMap): 
     quantity,
     order,
     filter,
-    el("span", { class: "agi-quiet", title: "kept steps of all steps" }, kept),
+    el("span", { class: "agi-quiet", title: trans.__("kept steps of all steps") }, kept),
   );
 }
 
