@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,7 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
 from autograd_inspector.model.rewrites import AsProperty
+from autograd_inspector.source.fragments import statement
 
 
 def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[Remedies]:
@@ -82,6 +84,27 @@ def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
     place = analysis.capture.place(site)
     if place is not None:
         yield (Substitute(place, "", "{}.detach()"),)
+
+
+def kept_without_graph(analysis: Analysis, held: TensorHeld, made: Op | None, freed_by: Backward) -> Iterator[Remedies]:
+    """What a line stores has no history; of several results that it unpacks, the one has none from the next round on."""
+    place, end = analysis.capture.place(held.site), analysis.capture.place(freed_by.site)
+    unpacked = _unpacked(place.source, held.name) if place is not None else ""
+    if place is None or end is None or not unpacked:
+        yield from stored_without_graph(analysis, held.site)
+    elif made is not None and any(
+        f.line == place.line and f.scope == end.scope for f in analysis.capture.site(made.site)
+    ):
+        yield (Insert(end, f"{unpacked} = {unpacked}.detach()", "behind"),)
+
+
+def _unpacked(source: str, attribute: str) -> str:
+    """``self.hidden`` of ``y, self.hidden = self.cell(x, self.hidden)``; "" where the value is not a tuple by itself."""
+    stored = statement(source)
+    if not isinstance(stored, ast.Assign) or isinstance(stored.value, ast.Tuple):
+        return ""
+    targets = (part for target in stored.targets if isinstance(target, ast.Tuple) for part in target.elts)
+    return next((ast.unparse(part) for part in targets if getattr(part, "attr", "") == attribute), "")
 
 
 _ADDS = re.compile(r"\.(append|appendleft|insert|extend)\(")

@@ -65,7 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
-    carried = _carried(analysis, run, earlier[-1])
+    carried = _carried(analysis, run, _last_freer(analysis, run, earlier))
     if carried is None:
         return two_losses(analysis, run, earlier)
     reader, tensor, freed_by = carried
@@ -125,6 +125,14 @@ def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
     freeing = RunGraphs(analysis.capture.nodes, (r for r in later if not r.retain_graph))
     through = (r for r, new in freeing if any(node.op == made.index for node in new))
     return next(chain(through, later), None)
+
+
+def _last_freer(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Backward:
+    """The last backward that can have freed what the failed one met: one in between may have kept its graph."""
+    met = {node.index for node in analysis.nodes_of(run) if not node.leaf}
+    freeing = (r for r in reversed(earlier) if not r.retain_graph)
+    through = (r for r in freeing if any(node.index in met for node in analysis.nodes_of(r)))
+    return next(through, earlier[-1])
 
 
 def _carried(analysis: Analysis, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:
