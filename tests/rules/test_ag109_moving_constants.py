@@ -186,7 +186,7 @@ def test_a_quantile_loss_measures_by_the_side():
 
 
 def test_rows_that_a_draw_picks_are_no_scores():
-    """Neighbours drawn by a network's own scores: their features are weighted by a gate, no probability of the draw is."""
+    """Neighbours drawn by a network's own scores: a gate weights their features, no probability of the draw."""
     edges = torch.arange(32).view(2, 16) % 8
 
     def loss(encoder, gate):
