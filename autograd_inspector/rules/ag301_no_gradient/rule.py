@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag301_no_gradient.cut_from_input import cut_from_inputs
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
@@ -63,6 +64,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from never_there(analysis)
     yield from asked_of_others(analysis)
+    yield from cut_from_inputs(analysis)
     yield from none_of_grad(analysis)
     runs = analysis.capture.completed_runs
     if not runs or not analysis.capture.steps:

@@ -56,6 +56,17 @@ for step in range(4):
         by("merge a copy of the model", "served = net", "served = copy.deepcopy(net)"),
         symptom="net[0].up.grad is None",
     ),
+    "an input is cut off from its own derivative": case(
+        "AG301",
+        """
+net = nn.Linear(2, 1)
+x, t = torch.rand(4, 1), torch.rand(4, 1, requires_grad=True)
+u = net(torch.cat([x, t.detach()], 1))
+slope = torch.autograd.grad(u.sum(), t, create_graph=True, allow_unused=True)[0]
+""",
+        by("with its graph where .detach() cuts it off", "t.detach()", "t"),
+        symptom="slope is None",
+    ),
     "a head's loss is left out": case(
         "AG301",
         """
