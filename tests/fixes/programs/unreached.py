@@ -82,6 +82,24 @@ optimizer.step()
         by("leave it out of the optimizer", ", *second.parameters()", ""),
         symptom="second.weight.grad is None and len(optimizer.param_groups[0]['params']) == 6",
     ),
+    "a gate only chooses": case(
+        "AG301",
+        """
+gate, first, second = nn.Parameter(torch.zeros(2)), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([gate, *first.parameters()], lr=0.1)
+chosen = gate.softmax(0).argmax().item()
+out = (first, second)[chosen](torch.randn(3, 4))
+out.pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Weight what the number chooses by the tensor that it is taken from",
+            "(torch.randn(3, 4))",
+            "(torch.randn(3, 4)) * gate.softmax(0)[chosen]",
+        ),
+        by("leave it out of the optimizer", "[gate, *first.parameters()]", "first.parameters()"),
+        symptom="gate.grad is None and len(optimizer.param_groups[0]['params']) == 3",
+    ),
     "an expert is not chosen": case(
         "AG301",
         """
