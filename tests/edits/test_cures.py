@@ -106,6 +106,39 @@ CURES = {
         """,
         ["total = torch.stack(losses).sum()"],
     ),
+    "a matrix that is made of an angle": (
+        """
+        angle = nn.Parameter(torch.tensor(0.3))
+        opt = torch.optim.SGD([angle], lr=0.1)
+        c, s = angle.cos(), angle.sin()
+        rotation = torch.tensor([[c, -s], [s, 1]])
+        loss = (torch.randn(4, 2) @ rotation).pow(2).mean()
+        loss.backward()
+        opt.step()
+        """,
+        ["rotation = torch.stack([torch.stack([c, -s]), torch.stack([s, c.new_tensor(1.0)])])"],
+    ),
+    "two bounds that are no parameters": (
+        """
+        class Bounded(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Linear(3, 1)
+                self.high = torch.full((1,), 0.5, requires_grad=True)
+                self.low = torch.full((1,), -0.5, requires_grad=True)
+
+            def forward(self, x):
+                return self.high - nn.functional.softplus(self.high - self.net(x)) + self.low
+
+        model = Bounded()
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["self.high = nn.Parameter(torch.full((1,), 0.5))", "self.low = nn.Parameter(torch.full((1,), -0.5))"],
+    ),
     "a no_grad block around what is trained": (
         '''
         enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
