@@ -9,8 +9,10 @@ from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, 
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, siblings_cut_off
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
+from autograd_inspector.advice.remedies.rebound import kept_leaf, written_into_leaf
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import carried_over, given_graph
+from autograd_inspector.analysis.gradients.rebound import Rebound, rebound
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -75,6 +77,9 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     whole = part_of_one_round(analysis, run, earlier, made)
     if whole is not None:
         return whole
+    stands_in = rebound(analysis, reader)
+    if stands_in is not None:
+        return _replaced(analysis, run, freed_by, stands_in)
     name = carried_name(analysis, reader, tensor)
     unstepped = not stepped_between(analysis, freed_by, run)
     early = used_too_early(analysis, carried)
@@ -102,6 +107,21 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         (name,),
         ops=(reader.index,),
         cures=tuple(carry_cures(analysis, (reader, tensor, freed_by), run, unstepped=unstepped)),
+    )
+
+
+def _replaced(analysis: Analysis, run: Backward, freed_by: Backward, found: Rebound) -> Problem:
+    """The variable of an optimizer's leaf has something else in it by now, with the graph of all rounds."""
+    name = name_of(analysis, found.leaf)
+    return Problem(
+        "error",
+        f"{name} was replaced by a tensor computed from it, and carries a graph that an earlier backward() already freed: "
+        f"the optimizer goes on with the first {name}",
+        written_into_leaf(name),
+        (*analysis.places((found.made, "replaced here")), *backwards(analysis, freed_by, run)),
+        (name,),
+        ops=(found.made.index,),
+        cures=tuple(kept_leaf(analysis, found)),
     )
 
 
