@@ -21,7 +21,6 @@ for _ in range(4):
             "    actions = actions.clamp(-1, 1)",
             "    with torch.no_grad():\n        actions.copy_(actions.clamp(-1, 1))",
         ),
-        raises="second time",
     ),
     "a plan that noise is added to": case(
         "AG501",
