@@ -43,7 +43,7 @@ def _replaced(analysis: Analysis, found: Outdated, stands_in: Rebound) -> Proble
     name = name_of(analysis, stands_in.leaf)
     return Problem(
         "warning",
-        f"{name} was replaced by a tensor computed from it: the optimizer goes on with the first {name}, and its last "
+        f"{name} was replaced by a tensor computed from it: the optimizer still holds the first {name}, and its last "
         f"{len(found.steps)} steps do not reach the values that `{found.reader.name}` uses",
         written_into_leaf(name),
         analysis.places(

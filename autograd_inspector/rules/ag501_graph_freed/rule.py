@@ -116,7 +116,7 @@ def _replaced(analysis: Analysis, run: Backward, freed_by: Backward, found: Rebo
     return Problem(
         "error",
         f"{name} was replaced by a tensor computed from it, and carries a graph that an earlier backward() already freed: "
-        f"the optimizer goes on with the first {name}",
+        f"the optimizer still holds the first {name}",
         written_into_leaf(name),
         (*analysis.places((found.made, "replaced here")), *backwards(analysis, freed_by, run)),
         (name,),
