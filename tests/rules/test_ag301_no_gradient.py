@@ -338,6 +338,6 @@ def test_choices_by_a_number():
             trained(optimizer, (shares[chosen] * out if weighted else out).pow(2).mean())
 
     diagnosed(
-        lambda: program(weighted=False), "AG301", "# Leaves.", "gate", "as numbers", severity="warning", where=program
+        lambda: program(weighted=False), "AG301", "# Leaves.", "gate", "as an index", severity="warning", where=program
     )
     calm(lambda: program(weighted=True))

@@ -27,7 +27,7 @@ _CHOSEN = (
     "No change is needed if the data select the modules; with DistributedDataParallel pass find_unused_parameters=True."
 )
 _NUMBERS = (
-    "Weight what the number chooses by the tensor that it is taken from: `gate[chosen] * op(x)`, or leave it out of the "
+    "Weight what the index chooses by the tensor that it is taken from: `gate[chosen] * op(x)`, or leave it out of the "
     "optimizer."
 )
 _OFFSET = "Leave it out (bias=False) or out of the optimizer, or add a loss term that uses the values themselves."
@@ -120,9 +120,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     numbers = {t: ops for t in used if (ops := exports_of(analysis, t))}
     if numbers:
         left_as = list(numbers)
-        why = f"{agree(left_as, 'is', 'are')} used, but all that is computed from {agree(left_as, 'it', 'them')} leaves torch as numbers"
+        why = f"{agree(left_as, 'is', 'are')} used, but all that is computed from {agree(left_as, 'it', 'them')} leaves torch as an index"
         sites = dict.fromkeys(op.site for ops in numbers.values() for op in ops)
-        out = analysis.places(*((site, "leaves torch as a number here") for site in sites))
+        out = analysis.places(*((site, "leaves torch as an index here") for site in sites))
         yield _finding(analysis, left_as, why, (), (*out[:4], *_uses(analysis, left_as)), fix=_NUMBERS)
     used = [t for t in used if t not in numbers]
     if used:

@@ -93,7 +93,7 @@ out.pow(2).mean().backward()
 optimizer.step()
 """,
         by(
-            "Weight what the number chooses by the tensor that it is taken from",
+            "Weight what the index chooses by the tensor that it is taken from",
             "(torch.randn(3, 4))",
             "(torch.randn(3, 4)) * gate.softmax(0)[chosen]",
         ),
