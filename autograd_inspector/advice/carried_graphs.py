@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from autograd_inspector.advice.kept_tensors import CACHED, kept_by, siblings_cut_off, stored_detached
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
-from autograd_inspector.advice.remedies.graphs import computed_again, contents_detached, retained, stored_without_graph
+from autograd_inspector.advice.remedies.graphs import (
+    computed_again,
+    contents_detached,
+    kept_without_graph,
+    retained,
+)
 from autograd_inspector.advice.remedies.graphs import cut_off as written_off
 from autograd_inspector.advice.spelling import assignable, is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
@@ -131,7 +136,7 @@ def carry_cures(
     for beside in siblings_cut_off(analysis, reader, made):
         yield from ((AlsoDetach(place),) for place in analysis.user_frames(beside.site, "")[:1])
     if held is not None and held.site >= 0 and not renewed:
-        yield from stored_without_graph(analysis, held.site)
+        yield from kept_without_graph(analysis, held, made, freed_by)
     elif held is not None:
         yield from contents_detached(analysis, held, run)
     read = operand(analysis, reader, tensor) or carried_name(analysis, reader, tensor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.array_functions import in_torch
+from autograd_inspector.edits.matrices import stacked
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.edits.statements import left_out
@@ -40,13 +41,15 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     match statement:
         case ast.Assign(targets=[target], value=value) if value is outer and written(target) == written(inner):
             return [left_out(program, statement)]
-    if remedy.joined != "{}":
+    if remedy.shown:
+        text = stacked(program, inner)
+    elif remedy.joined != "{}":
         text = remedy.joined.format(text)
     elif isinstance(inner, ast.List):
-        return []
+        text = ""
     elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
         text = f"({text})"
-    return [program.edit(start_of(outer), end_of(outer), text)]
+    return [program.edit(start_of(outer), end_of(outer), text)] if text else []
 
 
 def _with_rewrapping(program: Program, node: ast.expr) -> ast.expr:

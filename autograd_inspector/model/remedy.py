@@ -43,11 +43,13 @@ class TakeOff(Remedy, frozen=True):
     """Leave out the call or attribute that runs at a place, and what it works on stays: ``x`` of ``x.detach()``.
 
     Also what else lies around the value and copies it without its history: ``loss`` of ``torch.tensor(loss.item())``.
-    ``joined``: what makes one tensor of a list of values, "torch.stack({})".
+    ``joined``: what makes one tensor of a list of values, "torch.stack({})"; ``shown``: only of a list that is written
+    out, with its numbers and rows: a matrix of cosines and zeros.
     """
 
     at: Location
     joined: str = "{}"
+    shown: bool = False
 
 
 class OutOfPlace(Remedy, frozen=True):

@@ -85,6 +85,9 @@ def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
     if listed and items in ({()}, {(1,)}) and shapes - items:
         if place is not None:
             yield (TakeOff(place, "torch.stack({})" if items == {()} else "torch.cat({})"),)
+    elif op.name == "tensor" and items == {()} and any(1 <= len(tensors[t].shape) <= 2 for t in op.outputs):
+        if place is not None:
+            yield (TakeOff(place, shown=True),)
     elif len(shapes) == 1:
         yield from attached(analysis, [op, *taken])
 

@@ -95,7 +95,10 @@ def _attributes(analysis: Analysis, held: list[BareTensorHeld]) -> Problem:
             *analysis.places((use, "used here")),
         ),
         tuple(names),
-        cures=tuple((Register(place, parameters=True),) for e in held[:1] for place in _birthplace(analysis, e.tensor)),
+        cures=(
+            *_together(analysis, [event.tensor for event in held]),
+            *((Register(place, parameters=True),) for e in held[:1] for place in _birthplace(analysis, e.tensor)),
+        ),
     )
 
 
@@ -115,8 +118,16 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
         f"list; make {them} once, not in forward.",
         (*born, *analysis.places((use, "used here"))),
         tuple(names),
-        cures=tuple(_registered(born)),
+        cures=(*_together(analysis, tensors), *_registered(born)),
     )
+
+
+def _together(analysis: Analysis, tensors: list[int]) -> Iterator[Remedies]:
+    """Several bare tensors that one function makes, a line each: one of them alone would leave the others."""
+    born = [_birthplace(analysis, tensor)[:1] for tensor in tensors]
+    places = list(dict.fromkeys(place for own in born for place in own if not place.library))
+    if len(places) == len(tensors) > 1 and len({place.scope for place in places}) == 1:
+        yield tuple(Register(place, parameters=True) for place in places)
 
 
 def _around(analysis: Analysis, use: Op, tensors: list[int]) -> ModuleCall:

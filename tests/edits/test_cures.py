@@ -106,6 +106,86 @@ CURES = {
         """,
         ["total = torch.stack(losses).sum()"],
     ),
+    "a matrix that is made of an angle": (
+        """
+        angle = nn.Parameter(torch.tensor(0.3))
+        opt = torch.optim.SGD([angle], lr=0.1)
+        c, s = angle.cos(), angle.sin()
+        rotation = torch.tensor([[c, -s], [s, 1]])
+        loss = (torch.randn(4, 2) @ rotation).pow(2).mean()
+        loss.backward()
+        opt.step()
+        """,
+        ["rotation = torch.stack([torch.stack([c, -s]), torch.stack([s, c.new_tensor(1.0)])])"],
+    ),
+    "a penalty that a layer adds to its attribute": (
+        """
+        class Penalised(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.penalty = nn.Linear(3, 1), 0.0
+
+            def forward(self, x):
+                own = self.net.weight.pow(2).sum()
+                self.penalty = self.penalty + own
+                return self.net(x)
+
+        model = Penalised()
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            (model(torch.randn(4, 3)).pow(2).mean() + model.penalty).backward()
+            opt.step()
+        """,
+        ['self.penalty = (self.penalty.detach() if hasattr(self.penalty, "detach") else self.penalty) + own'],
+    ),
+    "a state that is unpacked beside a result": (
+        """
+        class Trainer:
+            def __init__(self):
+                self.cell, self.hidden = nn.GRUCell(3, 3), torch.zeros(2, 3)
+                self.opt = torch.optim.SGD(self.cell.parameters(), lr=0.1)
+
+            def step(self, x):
+                h = self.cell(x, self.hidden)
+                return h.pow(2), h
+
+            def segment(self):
+                total = 0.0
+                for _ in range(2):
+                    loss, self.hidden = self.step(torch.randn(2, 3))
+                    total = total + loss.mean()
+                self.opt.zero_grad()
+                total.backward()
+                self.opt.step()
+
+        trainer = Trainer()
+        for _ in range(2):
+            trainer.segment()
+        """,
+        ["self.hidden = self.hidden.detach()"],
+    ),
+    "two bounds that are no parameters": (
+        """
+        class Bounded(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Linear(3, 1)
+                self.high = torch.full((1,), 0.5, requires_grad=True)
+                self.low = torch.full((1,), -0.5, requires_grad=True)
+
+            def forward(self, x):
+                return self.high - nn.functional.softplus(self.high - self.net(x)) + self.low
+
+        model = Bounded()
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["self.high = nn.Parameter(torch.full((1,), 0.5))", "self.low = nn.Parameter(torch.full((1,), -0.5))"],
+    ),
     "a no_grad block around what is trained": (
         '''
         enc, head = nn.Linear(3, 3), nn.Linear(3, 1)

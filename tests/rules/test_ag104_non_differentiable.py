@@ -8,6 +8,7 @@ from torch import nn
 from torch.distributions import Categorical, Normal
 
 from .programs import diagnosed, silent, trained
+from .twins import calm
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
 
@@ -221,3 +222,18 @@ def test_ranks_buckets_and_histograms():
     for sick, line in ((ranks, "score.argsort()"), (buckets, "torch.bucketize("), (whole, "torch.int64")):
         diagnosed(lambda sick=sick: program(sick), "AG104", line, "weight", severity="error", where=sick)
     silent(lambda: program(lambda score: score.sort().values))
+
+
+def test_index_that_becomes_a_number_again():
+    """The line that puts ones where the indices point is among the places: the scores themselves could stand there."""
+    scores = nn.Parameter(torch.rand(4, 6))
+
+    def program(*, ones):
+        top = scores.topk(2, 1)
+        adjacency = torch.zeros(4, 6).scatter(1, top.indices, torch.ones(4, 2) if ones else top.values)  # Written.
+        trained(torch.optim.SGD([scores, net.weight], lr=0.1), net(adjacency).pow(2).mean())
+
+    net = nn.Linear(6, 1, bias=False)
+    finding = diagnosed(lambda: program(ones=True), "AG104", "scores.topk", "scores", severity="warning", where=program)
+    assert any("# Written." in place.source for place in finding.locations)
+    calm(lambda: program(ones=False))

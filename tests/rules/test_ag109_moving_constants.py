@@ -183,3 +183,18 @@ def test_a_quantile_loss_measures_by_the_side():
     diagnosed(
         lambda: steps(quantile, nn.Linear(4, 3)), "AG109", "# target", "the target", severity="warning", where=quantile
     )
+
+
+def test_rows_that_a_draw_picks_are_no_scores():
+    """Neighbours drawn by a network's own scores: a gate weights their features, no probability of the draw."""
+    edges = torch.arange(32).view(2, 16) % 8
+
+    def loss(encoder, gate):
+        h = encoder(X)
+        with torch.no_grad():
+            chosen = edges[:, torch.multinomial(gate(encoder(X))[:, 0].exp(), 6)]
+        source, target = chosen
+        messages = torch.sigmoid(gate(h)[target]) * h[source]
+        return torch.zeros(16, 4).index_add(0, target, messages).pow(2).mean()
+
+    calm(lambda: steps(loss, nn.Linear(4, 4), nn.Linear(4, 1)))

@@ -203,3 +203,23 @@ def test_a_result_with_a_version_counter_of_its_own():
         hidden.sum().backward()
 
     diagnosed(sick, "AG201", "hidden += 1.0", "hidden", severity="error")
+
+
+def test_view_of_a_buffer_that_the_next_round_writes_to():
+    """The line that takes the view is among the places; a copy there is enough."""
+
+    def decoder(net, *, copied):
+        outputs, step = torch.zeros(3, 8, 4), X
+        for t in range(3):
+            outputs[t] = net(step)  # Written.
+            step = outputs[t]  # Taken.
+            if copied:
+                step = step.clone()
+        return outputs
+
+    program = lambda copied=False: one_step(lambda net: decoder(net, copied=copied))  # noqa: E731
+    finding = diagnosed(program, "AG201", "# Written.", "step", severity="error", where=decoder)
+    assert any("# Taken." in place.source for place in finding.locations)
+    (edit,) = finding.edits
+    assert edit.text.endswith("outputs[t].clone()")
+    silent(lambda: program(copied=True))

@@ -323,3 +323,21 @@ def test_unfrozen_after_the_last_step():
         optimizer.add_param_group({"params": layers[0].parameters()})
 
     calm(unfrozen)
+
+
+def test_choices_by_a_number():
+    """What a parameter chooses by `item()` does not train it; what is weighted by it does."""
+
+    def program(*, weighted):
+        gate, first, second = nn.Parameter(torch.tensor([1.0, 0.0])), nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([gate, *first.parameters()], lr=0.1)
+        for _ in range(2):
+            shares = gate.softmax(0)
+            chosen = shares.argmax().item()  # Leaves.
+            out = (first, second)[chosen](X)
+            trained(optimizer, (shares[chosen] * out if weighted else out).pow(2).mean())
+
+    diagnosed(
+        lambda: program(weighted=False), "AG301", "# Leaves.", "gate", "as an index", severity="warning", where=program
+    )
+    calm(lambda: program(weighted=True))

@@ -269,3 +269,18 @@ def test_masked_positions():
             trained(optimizer, (out * torch.tensor([[1, 1, 0], [1, 0, 0]]).unsqueeze(-1)).pow(2).mean())
 
     calm(program)
+
+
+def test_products_of_what_a_dead_relu_lets_through():
+    """Densities that are all zero make all weights zero: the ReLU is told, what these multiply is not."""
+    density, colour = nn.Linear(4, 1), nn.Linear(4, 3)
+    nn.init.constant_(density.bias, -100.0)
+
+    def program():
+        optimizer = torch.optim.SGD([*density.parameters(), *colour.parameters()], lr=0.1)
+        for _ in range(2):
+            weight = 1 - torch.exp(-density(X).relu())
+            trained(optimizer, F.mse_loss(weight * colour(X).sigmoid(), Y.expand(8, 3)))
+
+    finding = diagnosed(program, "AG303", "relu()", "none of its inputs", severity="warning", values=True)
+    assert "colour" not in finding.message

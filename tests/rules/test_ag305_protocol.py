@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -306,3 +307,33 @@ def test_a_step_that_is_never_called():
 
     diagnosed(sick, "AG305", "loss.backward()", "weight", "bias", "step()", severity="warning")
     calm(measuring)
+
+
+def test_cleared_before_the_loss_of_its_own():
+    """What nobody clears meets two losses in turn: the place is before its own one, where the others are cleared."""
+
+    def program(*, cleared):
+        net, choice = nn.Linear(3, 1), nn.Parameter(torch.ones(3))
+        of_net, of_choice = (torch.optim.SGD(p, lr=0.1) for p in (net.parameters(), [choice]))
+        for _ in range(2):
+            of_net.zero_grad()
+            net(torch.ones(2, 3) * choice).sum().backward()
+            of_net.step()
+            of_net.zero_grad()  # Others.
+            if cleared:
+                of_choice.zero_grad()
+            net(torch.ones(2, 3) * choice).pow(2).sum().backward()  # Own.
+            of_choice.step()
+
+    finding = diagnosed(
+        lambda: program(cleared=False),
+        "AG305",
+        "net(torch.ones(2, 3) * choice).sum()",
+        "choice",
+        severity="warning",
+        where=program,
+    )
+    assert any("Others." in place.source for place in finding.locations)
+    (edit,) = finding.edits
+    lines = Path(edit.filename).read_text(encoding="utf-8").splitlines()
+    assert "Own." in lines[edit.lineno - 1]

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, inspected
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -142,3 +142,21 @@ def learned_labels():
 def test_inputs_that_fit(program):
     """Logits, log-probabilities, targets, a loss of probabilities, and what backward() never runs through."""
     calm(program)
+
+
+def test_the_edit_normalises_over_the_classes():
+    """In the last dimension, where no index of a class is the target; of sigmoids, by way of their logits."""
+    lengths = torch.tensor([6, 6]), torch.tensor([2, 2])
+
+    def ctc():
+        net = nn.Linear(4, 3)
+        scores = net(X[:6, None].expand(6, 2, 4))
+        F.ctc_loss(scores, torch.ones(2, 2, dtype=torch.long), *lengths).backward()
+
+    def sigmoids():
+        probabilities = nn.Linear(4, 3)(X).sigmoid()
+        F.nll_loss(probabilities, Y).backward()
+
+    for program, written in ((ctc, "scores.log_softmax(-1)"), (sigmoids, "probabilities.logit().log_softmax(1)")):
+        (patched,) = inspected(program).patched({"AG307"}).values()
+        assert written in patched

@@ -333,3 +333,28 @@ def test_a_head_swapped_beside_layers_in_a_plain_list():
     finding = diagnosed(sick, "AG405", "net.head = ", "head.weight", severity="warning", besides=("AG107",))
     assert "layer" not in finding.message
     assert {name.rpartition(".")[0].rpartition(".")[2] for name in finding.subjects} == {"head"}
+
+
+def test_parameter_put_into_the_dictionary_of_a_module():
+    """No hook of torch's tells of `_parameters[name] = ...`: it is the module's all the same, and a replacement."""
+
+    def program(*, anew):
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+        for layer in (net[0], net[2]):
+            layer._parameters["weight"] = nn.Parameter(layer.weight.detach().clone())  # Put in.
+        if anew:
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+
+    diagnosed(
+        lambda: program(anew=False),
+        "AG405",
+        "# Put in.",
+        "net.0.weight",
+        "net.2.weight",
+        severity="warning",
+        where=program,
+    )
+    calm(lambda: program(anew=True))

@@ -111,3 +111,30 @@ def test_images_of_a_generator_in_the_loss_of_its_critic():
     )
     assert any("fake = generator" in place.source for place in finding.locations)
     calm(lambda: program(apart=True))
+
+
+def test_a_gradient_asked_for_in_between_frees_nothing():
+    """What led into the freed graph is looked for behind the backward that freed it; the sum of the round is not it."""
+
+    def program(*, cut):
+        cell, w = nn.GRUCell(3, 3), torch.randn(3, requires_grad=True)
+        state = torch.zeros(2, 3)
+        for _ in range(2):
+            total = 0.0
+            for _ in range(2):
+                torch.autograd.grad((X[0] @ w).sum(), w, retain_graph=True)
+                state = cell(X[0][:2], state)
+                total = total + state.sum()
+            total.backward()
+            if cut:
+                state = state.detach()
+
+    diagnosed(
+        lambda: program(cut=False),
+        "AG501",
+        "state = cell",
+        "state is used in `gru_cell`",
+        severity="error",
+        where=program,
+    )
+    calm(lambda: program(cut=True))

@@ -105,3 +105,50 @@ def test_memory_that_a_write_gave_a_graph():
 
     diagnosed(program, "AG501", "memory[:2] = new", "memory", severity="error", where=rounds)
     calm(lambda: rounds(lambda kept: kept.detach()))
+
+
+def planned(bound, *, rounds=4):
+    """Some rounds in which the actions are moved by the optimizer and then bounded."""
+    actions = torch.zeros(3, 4, requires_grad=True)
+    optimizer = torch.optim.SGD([actions], lr=1.0)
+    for _ in range(rounds):
+        optimizer.zero_grad()
+        (actions - 3).pow(2).sum().backward()
+        optimizer.step()
+        actions = bound(actions)
+
+
+def test_leaf_replaced_by_what_is_computed_of_it():
+    """The optimizer goes on with the leaf: with saved tensors the third round raises, without any nothing does."""
+
+    def clamped(actions):
+        return actions.clamp(-1, 1)  # Replaced.
+
+    def noisy(actions):
+        return actions + 0.01  # Replaced.
+
+    def in_place(actions):
+        with torch.no_grad():
+            return actions.clamp_(-1, 1)
+
+    for bound, severity in ((clamped, "error"), (noisy, "warning")):
+        diagnosed(lambda bound=bound: planned(bound), "AG501", "# Replaced.", "actions", severity=severity, where=bound)
+    calm(lambda: planned(in_place))
+
+
+def test_inner_steps_start_from_the_leaf_again():
+    """Weights that are adapted anew in each round, by one line several times, replace nothing."""
+
+    def program():
+        weight = nn.Parameter(torch.ones(4, 1))
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        for _ in range(4):
+            fast = weight
+            for _ in range(2):
+                (grad,) = torch.autograd.grad((torch.ones(2, 4) @ fast).pow(2).sum(), fast)
+                fast = fast - 0.01 * grad
+            optimizer.zero_grad()
+            (torch.ones(2, 4) @ fast).pow(2).sum().backward()
+            optimizer.step()
+
+    calm(program)

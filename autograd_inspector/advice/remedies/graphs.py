@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,8 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
 from autograd_inspector.model.rewrites import AsProperty
+from autograd_inspector.source.fragments import is_path as is_path_node
+from autograd_inspector.source.fragments import statement
 
 
 def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[Remedies]:
@@ -74,7 +77,11 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     detached = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
     if end is not None and place.scope == end.scope:
         yield (Insert(end, f"{name} = {detached}", "behind"),)
-    yield (Substitute(place, name, f"{detached} if {{}} is not None else None"),)
+    begun = analysis.capture.ops[: reader.index]
+    # A sum that begins as `0.0` is no tensor yet in the first round.
+    number = any(op.site == reader.site and len(op.inputs) < len(reader.inputs) for op in begun)
+    otherwise = 'hasattr({}, "detach") else {}' if number else "{} is not None else None"
+    yield (Substitute(place, name, f"{detached} if {otherwise}"),)
 
 
 def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
@@ -82,6 +89,38 @@ def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
     place = analysis.capture.place(site)
     if place is not None:
         yield (Substitute(place, "", "{}.detach()"),)
+
+
+def kept_without_graph(analysis: Analysis, held: TensorHeld, made: Op | None, freed_by: Backward) -> Iterator[Remedies]:
+    """What a line stores has no history; of several results that it unpacks, the one has none from the next round on."""
+    place, end = analysis.capture.place(held.site), analysis.capture.place(freed_by.site)
+    unpacked = _unpacked(place.source, held.name) if place is not None else ""
+    if place is None or end is None or not unpacked:
+        if not _needed_in_its_round(analysis, place, made, freed_by):
+            yield from stored_without_graph(analysis, held.site)
+    elif made is not None and any(
+        f.line == place.line and f.scope == end.scope for f in analysis.capture.site(made.site)
+    ):
+        yield (Insert(end, f"{unpacked} = {unpacked}.detach()", "behind"),)
+
+
+def _needed_in_its_round(analysis: Analysis, place: Location | None, made: Op | None, freed_by: Backward) -> bool:
+    """Whether the loss of the same round reads what is stored, which has no other name (``self.kl = self.kl + term``)."""
+    stored = statement(place.source) if place is not None else None
+    if made is None or not isinstance(stored, (ast.Assign, ast.AugAssign)) or is_path_node(stored.value):
+        return False
+    readers = [at for tensor in made.outputs for at in analysis.capture.readers.get(tensor, ())]
+    through = {node.op for node in analysis.nodes_of(freed_by)}
+    return any(made.index < at < freed_by.start and at in through for at in readers)
+
+
+def _unpacked(source: str, attribute: str) -> str:
+    """``self.hidden`` of ``y, self.hidden = self.cell(x, self.hidden)``; "" where the value is not a tuple by itself."""
+    stored = statement(source)
+    if not isinstance(stored, ast.Assign) or isinstance(stored.value, ast.Tuple):
+        return ""
+    targets = (part for target in stored.targets if isinstance(target, ast.Tuple) for part in target.elts)
+    return next((ast.unparse(part) for part in targets if getattr(part, "attr", "") == attribute), "")
 
 
 _ADDS = re.compile(r"\.(append|appendleft|insert|extend)\(")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.inputs import Swapped, WrongInput
 from autograd_inspector.analysis.losses.paired import Paired
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, Remedies, SwapArguments, Unwrap
 
@@ -26,11 +27,20 @@ def as_expected(analysis: Analysis, found: WrongInput) -> Iterator[Remedies]:
         into_logits = "{}.logit()" if found.given == "probabilities" else "{}.log()"
         if place is not None and found.given != "scores":
             yield (Operand(place, "argument", into_logits),)
-    elif place is not None and found.given == "scores":
-        dimensions = len(capture.tensors[found.loss.inputs[0]].shape)
-        yield (Operand(place, "argument", f"{{}}.log_softmax({min(dimensions - 1, 1)})"),)
+    elif place is not None and (
+        found.given == "scores" or (found.given == "probabilities" and found.loss.name != "kl_div")
+    ):
+        # The logarithms of sigmoids are not normalised over the classes.
+        logits = "{}" if found.given == "scores" else "{}.logit()"
+        yield (Operand(place, "argument", f"{logits}.log_softmax({_classes(analysis, found.loss)})"),)
     elif place is not None:
         yield (Operand(place, "argument", "{}.log()"),)
+
+
+def _classes(analysis: Analysis, loss: Op) -> int:
+    """The dimension of the classes: the second one, where the target is their index, else the last one."""
+    dimensions = len(analysis.capture.tensors[loss.inputs[0]].shape)
+    return min(dimensions - 1, 1) if is_a(loss.name, OpKind.TAKES_CLASSES) else -1
 
 
 def prediction_first(analysis: Analysis, found: Swapped) -> Iterator[Remedies]:

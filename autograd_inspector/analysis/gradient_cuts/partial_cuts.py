@@ -69,8 +69,7 @@ def _of_run(
     for op, through in leaves.flow.upstream(
         starts, lambda op, t: _goes_on(capture, op, t), lambda t: is_state(capture, t) or is_origin(capture, t)
     ):
-        # The gradient that autograd.grad returns is a value: an attack, a score.
-        if op.name == "grad" or not _fresh(capture, leaves.flow, op, since) or not is_cut(capture, op, through):
+        if not _fresh(capture, leaves.flow, op, since) or not is_cut(capture, op, through):
             continue
         lost = tuple(t for t in leaves.above(op) if t in learn)
         if lost and cause_of(capture, op, through) in _TOLD:
@@ -117,7 +116,10 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
         counts = discrete and is_a(op.name, _SCALES | OpKind.SUBTRACTS)
         parted = _rewrapped(cut) or (not counts and any(shared.has(t) for t in computed))
-        if is_a(op.name, _JOINS) or op.index in added or not computed or parted:
+        if cut.ops[0].name == "grad":
+            # It is a value (an attack, a score), unless it is a term of the loss: a trace, say.
+            lost.update(cut.parameters if op.index in added else ())
+        elif is_a(op.name, _JOINS) or op.index in added or not computed or parted:
             lost.update(cut.parameters)
         elif is_a(op.name, OpKind.ADDS) or len(computed) < len(others):
             lost.update(set(cut.parameters).difference(*(leaves.of(t, op.index) for t in computed)))

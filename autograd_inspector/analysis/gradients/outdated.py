@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import all_carried_over
+from autograd_inspector.analysis.gradients.rebound import rebound
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
@@ -44,7 +45,8 @@ def outdated(analysis: Analysis) -> Iterator[Outdated]:
         for op, parameter in _read_by(analysis, tensor, reader.index):
             if reader.index not in graph or op.index not in graph:
                 continue  # It is read behind a cut.
-            steps = _steps_between(analysis, parameter, op.index, reader.index)
+            stands_in = rebound(analysis, reader) is not None  # Each round reads what the one before has made of it.
+            steps = _steps_between(analysis, parameter, op.index, last.start if stands_in else reader.index)
             if len(steps) >= _FEWEST and op.site not in told:
                 told.add(op.site)
                 yield Outdated(tensor, parameter, op, reader, steps, last)

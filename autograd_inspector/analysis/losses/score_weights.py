@@ -12,6 +12,7 @@ from itertools import islice
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.losses.walks import is_light
@@ -105,10 +106,22 @@ def _is_score(analysis: Analysis, score: int, before: int, parameters: set[int])
     tensors, flow = analysis.capture.tensors, analysis.flow
     above = flow.upstream([(score, before)], lambda made, _: is_light(made.name))
     for op, _ in islice(above, _MOST):
-        for read in op.inputs if is_light(op.name) else ():
-            if not tensors[read].requires_grad and _drawn(analysis, read, op.index, parameters):
+        if not is_light(op.name) or not any(differentiable(tensors[made].dtype) for made in op.outputs):
+            continue  # An op that makes an index is asked for where the index is used.
+        for read in op.inputs:
+            if tensors[read].requires_grad or _picks_rows(analysis, op, read):
+                continue
+            if _drawn(analysis, read, op.index, parameters):
                 return True
     return False
+
+
+def _picks_rows(analysis: Analysis, op: Op, index: int) -> bool:
+    """Whether what was drawn chooses whole rows (the neighbours of a node), not one number for each draw."""
+    tensors = analysis.capture.tensors
+    if not is_a(op.name, OpKind.SELECTS | OpKind.RENORMALISES) or differentiable(tensors[index].dtype):
+        return False
+    return any(len(tensors[made].shape) > len(tensors[index].shape) for made in op.outputs)
 
 
 def _drawn(analysis: Analysis, tensor: int, before: int, parameters: set[int]) -> bool:

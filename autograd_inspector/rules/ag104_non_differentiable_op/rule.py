@@ -8,7 +8,7 @@ from autograd_inspector.advice.cut_problems import caused_by, cut_problem, descr
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.values import straight_through
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
+from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
@@ -63,7 +63,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             cut,
             f"{what} has no derivative: it cuts {described(analysis, op)} from the graph",
             fix,
-            analysis.user_frames(op.site, "drawn here" if drawn else "no derivative here"),
+            (
+                *analysis.user_frames(op.site, "drawn here" if drawn else "no derivative here"),
+                *analysis.places((_back_to_numbers(analysis, cut), "the index becomes a number again here")),
+            ),
             tuple(_cures(analysis, op, drawn=drawn)),
         )
     for draw in half_hidden(analysis):
@@ -81,6 +84,28 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         )
     for found in flattened(analysis, OpKind.DRAWS):
         yield _zero_derivative(analysis, found)
+
+
+def _back_to_numbers(analysis: Analysis, cut: GradientCut) -> Op | None:
+    """What makes numbers of an index on its way to the loss: a scatter of ones, where the scores themselves could go."""
+    capture = analysis.capture
+    todo = [t for t in cut.through if not differentiable(capture.tensors[t].dtype)]
+    if not todo or len(todo) < len(cut.through):
+        return None
+    leading = {op.index for op, _ in analysis.flow.upstream((root, cut.backward.start) for root in cut.backward.roots)}
+    met = set(todo)
+    for tensor in todo:  # It grows on the way.
+        for index in capture.readers.get(tensor, ()):
+            op = capture.ops[index]
+            if index not in leading or index <= cut.ops[0].index:
+                continue
+            if is_a(op.name, OpKind.SELECTS | OpKind.RENORMALISES):
+                continue  # What it picks is another number.
+            if any(differentiable(capture.tensors[made].dtype) for made in op.outputs):
+                return op
+            todo += [made for made in op.outputs if made not in met]
+            met.update(op.outputs)
+    return None
 
 
 def _zero_derivative(analysis: Analysis, found: Flat) -> Problem:

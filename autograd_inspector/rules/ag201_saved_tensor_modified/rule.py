@@ -33,6 +33,7 @@ from autograd_inspector.rules.ag201_saved_tensor_modified.detached_in_place impo
 from autograd_inspector.rules.ag201_saved_tensor_modified.earlier_round import earlier_round
 from autograd_inspector.rules.ag201_saved_tensor_modified.kept_gradient import kept_gradient
 from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
+from autograd_inspector.rules.ag201_saved_tensor_modified.taken_views import copied, taken_as_view
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -110,7 +111,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     edits = [analysis.capture.ops[op.index] for op, _ in culprits]
     back = earlier_round(analysis, run, node, edits) if run.error and edits else None
     back = back or kept_gradient(analysis, saved, node.op, name)
-    shown = _places(analysis, node, edits, run)
+    shown = _places(analysis, node, saved, edits, run)
     if back is not None:
         shown = dedupe_locations([*back.places, *shown])
     before = edited_before(node, saved, [write for _, write in culprits])
@@ -148,7 +149,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         (name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])),
         tuple(details),
         (*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])),
-        tuple(kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
+        (*copied(analysis, saved, edits), *kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
         if back is None and not before
         else (*(back.cures if back is not None else ()), *_recomputed(analysis, run, edits)),
         any(op.call >= 0 and analysis.capture.calls[op.call].inplace for op in edits),
@@ -201,7 +202,7 @@ def _through(analysis: Analysis, write: Write, saved: SavedTensor) -> str:
     return f" through an alias made by `{made.name}`"
 
 
-def _places(analysis: Analysis, node: Node, edits: list[Op], run: Backward) -> tuple[Location, ...]:
+def _places(analysis: Analysis, node: Node, saved: SavedTensor, edits: list[Op], run: Backward) -> tuple[Location, ...]:
     culprits = [place for op in edits[:16] for place in analysis.user_frames(op.site, "modified here")]
     modules = [
         place
@@ -210,4 +211,6 @@ def _places(analysis: Analysis, node: Node, edits: list[Op], run: Backward) -> t
         for place in analysis.user_frames(analysis.capture.calls[op.call].site, "in-place module called here")
     ]
     saver = analysis.user_frames(analysis.capture.ops[node.op].site, "saved here") if node.op >= 0 else ()
-    return dedupe_locations([*culprits, *modules, *saver, *analysis.user_frames(run.site, "needed here")])
+    view = taken_as_view(analysis, saved, edits)
+    taken = analysis.user_frames(view.site, "taken as a view of it here") if view is not None else ()
+    return dedupe_locations([*culprits, *modules, *saver, *taken, *analysis.user_frames(run.site, "needed here")])

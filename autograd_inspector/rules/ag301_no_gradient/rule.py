@@ -13,6 +13,8 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag301_no_gradient.cut_from_input import cut_from_inputs
+from autograd_inspector.rules.ag301_no_gradient.left_as_numbers import exports_of
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
@@ -23,6 +25,10 @@ _USE = "Use it in the forward (recompute cached features with grad), or leave it
 _ADD = "Include its output in the loss that backward() is called on, or leave it out of the optimizer."
 _CHOSEN = (
     "No change is needed if the data select the modules; with DistributedDataParallel pass find_unused_parameters=True."
+)
+_NUMBERS = (
+    "Weight what the index chooses by the tensor that it is taken from: `gate[chosen] * op(x)`, or leave it out of the "
+    "optimizer."
 )
 _OFFSET = "Leave it out (bias=False) or out of the optimizer, or add a loss term that uses the values themselves."
 _FROZEN = (
@@ -63,6 +69,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from never_there(analysis)
     yield from asked_of_others(analysis)
+    yield from cut_from_inputs(analysis)
     yield from none_of_grad(analysis)
     runs = analysis.capture.completed_runs
     if not runs or not analysis.capture.steps:
@@ -110,6 +117,14 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             f"on {they}"
         )
         yield _finding(analysis, offsets, why, (), _uses(analysis, offsets), fix=_OFFSET, severity="info")
+    numbers = {t: ops for t in used if (ops := exports_of(analysis, t))}
+    if numbers:
+        left_as = list(numbers)
+        why = f"{agree(left_as, 'is', 'are')} used, but all that is computed from {agree(left_as, 'it', 'them')} leaves torch as an index"
+        sites = dict.fromkeys(op.site for ops in numbers.values() for op in ops)
+        out = analysis.places(*((site, "leaves torch as an index here") for site in sites))
+        yield _finding(analysis, left_as, why, (), (*out[:4], *_uses(analysis, left_as)), fix=_NUMBERS)
+    used = [t for t in used if t not in numbers]
     if used:
         they = agree(used, "it", "them")
         why = f"{agree(used, 'is', 'are')} used, but nothing computed from {they} reaches the loss"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
 from autograd_inspector.advice.remedies.values import sampled_smoothly, sloped, straight_through
@@ -57,9 +57,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     casts = list(cast_to_real(analysis))
     yield from casts
     told = {name for cast in casts for name in cast.subjects}
-    for op, leaves in sorted(places.values(), key=lambda place: not _explained(analysis, place[0], ranges)):
+    explained = {op.index for op, _ in places.values() if _explained(analysis, op, ranges)}
+    for op, leaves in sorted(places.values(), key=lambda place: place[0].index not in explained):
         if told.issuperset(names_of(analysis, leaves)):
             continue  # What is zero further back is a consequence.
+        if op.index not in explained and _fed_with_zeros(analysis, op, explained):
+            continue
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
     yield from cancelled(analysis)
@@ -69,6 +72,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _explained(analysis: Analysis, op: Op, ranges: dict[int, Range]) -> bool:
     """Whether it is known why: what only multiplies by a zero that came from elsewhere is told after that."""
     return is_a(op.name, OpKind.PIECEWISE_CONSTANT) or bool(reason(analysis, op, ranges)[0])
+
+
+def _fed_with_zeros(analysis: Analysis, op: Op, explained: Collection[int]) -> bool:
+    """Whether a product has a factor that comes from an op of which it is told why nothing comes out but zeros."""
+    if not explained or not is_a(op.name, PRODUCTS):
+        return False
+    above = analysis.flow.upstream([(tensor, op.index) for tensor in _factors(op)])
+    hinges = {op.site for op in map(analysis.capture.ops.__getitem__, explained) if is_a(op.name, OpKind.HINGES)}
+    return any(made.site in hinges for made, _ in above)
 
 
 def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int, Range]]:

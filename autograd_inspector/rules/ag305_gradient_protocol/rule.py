@@ -42,6 +42,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refus
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.scheduler_first import scheduler_first
+from autograd_inspector.rules.ag305_gradient_protocol.summed_by_hand import summed_by_hand
 from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
@@ -90,6 +91,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from left_by_a_weights_loss(analysis, sources)
     yield from left_after_use(analysis, sources)
     yield from sums_of_tasks(analysis)
+    yield from summed_by_hand(analysis)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
     yield from only_the_last(analysis)
@@ -139,6 +141,17 @@ def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tu
         if not renewed(analysis, stale, since, latest):
             yield "stale", _accumulated(analysis, step, stale, run, first=previous is None)
             return
+
+
+def _own(analysis: Analysis, step: Step, stale: list[int], run: Backward) -> Backward:
+    """The backward that a clearing belongs before: behind the step of another optimizer the last one, else ``run``.
+
+    What came before that step was computed for the other optimizer's parameters.
+    """
+    last = max((r for t in stale for r in _runs_to(analysis, t, run.start - 1, step)), key=lambda r: r.index)
+    others = analysis.timeline.steps.within(run.end, last.start)
+    apart = any(other.optimizer != step.optimizer and other.held.isdisjoint(stale) for other in others)
+    return last if apart else run
 
 
 def _runs_to(analysis: Analysis, tensor: int, since: int, step: Step) -> Sequence[Backward]:
@@ -222,13 +235,14 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         else "still had the .grad of the previous step, and nothing cleared it: gradients add up from step to step"
     )
     uncalled = [] if first else idle_here(analysis, (run.site, step.site), "zero_grad")
-    others = [] if first else clearings_of_others(analysis, stale, run.start)
+    own = _own(analysis, step, stale, run)
+    others = [] if first else clearings_of_others(analysis, stale, own.start)
     return Problem(
         "warning",
         f"{summarize_names(names)} {why}",
         "Write the parentheses: `zero_grad()`. Without them the method is not called."
         if uncalled
-        else _clearing_fix(analysis, step, run),
+        else _clearing_fix(analysis, step, own),
         analysis.places(
             *((each, "zero_grad is not called here") for each in uncalled),
             (run, "added to old gradients here"),
@@ -237,7 +251,7 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         ),
         tuple(names),
         ops=(step.op,),
-        cures=tuple(_clearing(analysis, step, run)),
+        cures=tuple(_clearing(analysis, step, own)),
     )
 
 

@@ -9,8 +9,10 @@ from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, 
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, siblings_cut_off
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
+from autograd_inspector.advice.remedies.rebound import kept_leaf, written_into_leaf
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import carried_over, given_graph
+from autograd_inspector.analysis.gradients.rebound import Rebound, rebound
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -65,7 +67,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
-    carried = _carried(analysis, run, earlier[-1])
+    carried = _carried(analysis, run, _last_freer(analysis, run, earlier))
     if carried is None:
         return two_losses(analysis, run, earlier)
     reader, tensor, freed_by = carried
@@ -75,6 +77,9 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     whole = part_of_one_round(analysis, run, earlier, made)
     if whole is not None:
         return whole
+    stands_in = rebound(analysis, reader)
+    if stands_in is not None:
+        return _replaced(analysis, run, freed_by, stands_in)
     name = carried_name(analysis, reader, tensor)
     unstepped = not stepped_between(analysis, freed_by, run)
     early = used_too_early(analysis, carried)
@@ -105,6 +110,21 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     )
 
 
+def _replaced(analysis: Analysis, run: Backward, freed_by: Backward, found: Rebound) -> Problem:
+    """The variable of an optimizer's leaf has something else in it by now, with the graph of all rounds."""
+    name = name_of(analysis, found.leaf)
+    return Problem(
+        "error",
+        f"{name} was replaced by a tensor computed from it, and carries a graph that an earlier backward() already freed: "
+        f"the optimizer still holds the first {name}",
+        written_into_leaf(name),
+        (*analysis.places((found.made, "replaced here")), *backwards(analysis, freed_by, run)),
+        (name,),
+        ops=(found.made.index,),
+        cures=tuple(kept_leaf(analysis, found)),
+    )
+
+
 def _is_written_again(analysis: Analysis, tensor: int, freed_by: Backward, run: Backward) -> bool:
     """Whether the round that failed wrote to it as well: data, which each round gives its graph."""
     storage = analysis.capture.tensors[tensor].storage
@@ -125,6 +145,14 @@ def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
     freeing = RunGraphs(analysis.capture.nodes, (r for r in later if not r.retain_graph))
     through = (r for r, new in freeing if any(node.op == made.index for node in new))
     return next(chain(through, later), None)
+
+
+def _last_freer(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Backward:
+    """The last backward that can have freed what the failed one met: one in between may have kept its graph."""
+    met = {node.index for node in analysis.nodes_of(run) if not node.leaf}
+    freeing = (r for r in reversed(earlier) if not r.retain_graph)
+    through = (r for r in freeing if any(node.index in met for node in analysis.nodes_of(r)))
+    return next(through, earlier[-1])
 
 
 def _carried(analysis: Analysis, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:

@@ -5,6 +5,41 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a plan that is bounded into a new tensor": case(
+        "AG501",
+        """
+actions = torch.zeros(4, requires_grad=True)
+optimizer = torch.optim.SGD([actions], lr=1.0)
+for _ in range(4):
+    optimizer.zero_grad()
+    (actions - 3).pow(2).sum().backward()
+    optimizer.step()
+    actions = actions.clamp(-1, 1)
+""",
+        by(
+            "Write the new values into actions under torch.no_grad()",
+            "    actions = actions.clamp(-1, 1)",
+            "    with torch.no_grad():\n        actions.copy_(actions.clamp(-1, 1))",
+        ),
+    ),
+    "a plan that noise is added to": case(
+        "AG501",
+        """
+actions = torch.zeros(4, requires_grad=True)
+optimizer = torch.optim.SGD([actions], lr=0.1)
+for _ in range(4):
+    optimizer.zero_grad()
+    (actions - 3).pow(2).sum().backward()
+    optimizer.step()
+    actions = actions + 0.01 * torch.randn(4)
+""",
+        by(
+            "Write the new values into actions under torch.no_grad()",
+            "    actions = actions + 0.01 * torch.randn(4)",
+            "    with torch.no_grad():\n        actions += 0.01 * torch.randn(4)",
+        ),
+        symptom="not actions.is_leaf",
+    ),
     "a hidden state is carried over batches": case(
         "AG501",
         """

@@ -47,6 +47,22 @@ for i in range(4):
         ),
         symptom="net.weight.grad is not None",
     ),
+    "a program adds to gradients that a step has used": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    sent = torch.ones(1, 4)
+    net.weight.grad = sent if net.weight.grad is None else net.weight.grad + sent
+    optimizer.step()
+""",
+        by(
+            "Call `optimizer.zero_grad()` right after step()",
+            "    optimizer.step()",
+            "    optimizer.step()\n    optimizer.zero_grad()",
+        ),
+        symptom="net.weight.grad is not None",
+    ),
     "a gradient was there before": case(
         "AG305",
         """

@@ -56,6 +56,17 @@ for step in range(4):
         by("merge a copy of the model", "served = net", "served = copy.deepcopy(net)"),
         symptom="net[0].up.grad is None",
     ),
+    "an input is cut off from its own derivative": case(
+        "AG301",
+        """
+net = nn.Linear(2, 1)
+x, t = torch.rand(4, 1), torch.rand(4, 1, requires_grad=True)
+u = net(torch.cat([x, t.detach()], 1))
+slope = torch.autograd.grad(u.sum(), t, create_graph=True, allow_unused=True)[0]
+""",
+        by("with its graph where .detach() cuts it off", "t.detach()", "t"),
+        symptom="slope is None",
+    ),
     "a head's loss is left out": case(
         "AG301",
         """
@@ -70,6 +81,24 @@ optimizer.step()
         by("Include its output in the loss that backward() is called on", "loss = one", "loss = one + two"),
         by("leave it out of the optimizer", ", *second.parameters()", ""),
         symptom="second.weight.grad is None and len(optimizer.param_groups[0]['params']) == 6",
+    ),
+    "a gate only chooses": case(
+        "AG301",
+        """
+gate, first, second = nn.Parameter(torch.zeros(2)), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([gate, *first.parameters()], lr=0.1)
+chosen = gate.softmax(0).argmax().item()
+out = (first, second)[chosen](torch.randn(3, 4))
+out.pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Weight what the index chooses by the tensor that it is taken from",
+            "(torch.randn(3, 4))",
+            "(torch.randn(3, 4)) * gate.softmax(0)[chosen]",
+        ),
+        by("leave it out of the optimizer", "[gate, *first.parameters()]", "first.parameters()"),
+        symptom="gate.grad is None and len(optimizer.param_groups[0]['params']) == 3",
     ),
     "an expert is not chosen": case(
         "AG301",

@@ -113,6 +113,7 @@ class Modules:
         if self._stale and not self._stack:
             self.look_again()
         root, path = self.place_of(module)
+        self._name_exchanged(module, root, path)
         if not self._stack:
             self._switches.called(root.number, path)
             self.given(root.number, module, (*args, *kwargs.values()))
@@ -221,6 +222,18 @@ class Modules:
             scanned_root = self.scan(root if root is not None and inside else self._outermost(module))
             place = self._met_modules.place_of(module) or Place(scanned_root, "")
         return place
+
+    def _name_exchanged(self, module: nn.Module, root: Root, path: str) -> None:
+        """Look at a model again that has a parameter of which no hook told: one put into ``module._parameters``."""
+        entry_of, names = self.recording.registry.entry_of, self.names
+        for name, parameter in own_parameters(module).items():
+            if type(parameter) is nn.Parameter:
+                entry = entry_of(parameter)
+                if entry is None or entry.tensor not in names:
+                    model = root.ref()
+                    if model is not None:
+                        self.scan(model)
+                    self._name(self.recording.id_of(parameter), root, f"{path}.{name}".lstrip("."))
 
     def path_of(self, module: nn.Module) -> str | None:
         """The qualified name of a module that was met before, None for any other."""
