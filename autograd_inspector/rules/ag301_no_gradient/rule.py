@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag301_no_gradient.inputs_given import left_out_of_inputs
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
@@ -101,6 +102,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _finding(
             analysis, never, f"never {agree(never, 'takes', 'take')} part in a forward of the capture", extra
         )
+    asked = left_out_of_inputs(analysis, used)
+    if asked is not None:
+        problem, theirs = asked
+        yield problem
+        used = [t for t in used if t not in theirs]
     offsets = _offsets(analysis, used)
     used = [t for t in used if t not in offsets]
     if offsets:
