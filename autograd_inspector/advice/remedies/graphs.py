@@ -13,7 +13,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
-from autograd_inspector.model.rewrites import AsProperty
+from autograd_inspector.model.rewrites import AsProperty, CutCarried
 
 
 def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[Remedies]:
@@ -71,9 +71,9 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     place, end = analysis.capture.place(reader.site), analysis.capture.place(freed_by.site)
     if not is_path(name) or place is None:
         return
-    detached = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
+    detached = "tuple(t.detach() for t in {})" if several else "{}.detach()"
     if end is not None and place.scope == end.scope:
-        yield (Insert(end, f"{name} = {detached}", "behind"),)
+        yield (CutCarried(end, name, detached),)
     yield (Substitute(place, name, f"{detached} if {{}} is not None else None"),)
 
 
