@@ -165,9 +165,10 @@ class KeepResult(Remedy, frozen=True):
 
 
 class NotCopied(Remedy, frozen=True):
-    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
+    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it, or what else ``by`` calls copying."""
 
     at: Location
+    by: str = "deepcopy"
 
 
 class IntoBuffer(Remedy, frozen=True):

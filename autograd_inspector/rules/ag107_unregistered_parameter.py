@@ -128,11 +128,17 @@ def _made_anew(analysis: Analysis, copied: Mapping[int, AbstractSet[int]]) -> Pr
         f"Compute with {summarize_names(names)} {agree(names, 'itself', 'themselves')}: do not copy {them} in forward.",
         dedupe_locations((*born, *analysis.places((use, "used here"))))[:_PLACES],
         tuple(names),
-        cures=tuple((NotCopied(place),) for place in born[:1]),
+        cures=tuple(_uncopied(analysis, born, use)),
     )
 
 
 _PLACES = 6
+
+
+def _uncopied(analysis: Analysis, born: list[Location], use: Op | None) -> Iterator[Remedies]:
+    """What is copied, or wrapped as a new parameter, is used itself."""
+    yield from ((NotCopied(place),) for place in born[:1])
+    yield from ((NotCopied(place, "Parameter"),) for place in analysis.places((use, ""))[:1])
 
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:

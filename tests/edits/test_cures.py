@@ -652,6 +652,32 @@ CURES = {
         """,
         ["kept.append(out.aux.detach())"],
     ),
+    "an optimizer of copies of a model's parameters": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD([p.clone() for p in net.parameters()], lr=0.1)
+        net(torch.randn(4, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["opt = torch.optim.SGD([p for p in net.parameters()], lr=0.1)"],
+    ),
+    "a parameter that forward wraps anew": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.scale = nn.Linear(3, 3), nn.Parameter(torch.ones(3))
+            def forward(self, x):
+                return self.body(x) * nn.Parameter(self.scale)
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["return self.body(x) * self.scale"],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)

@@ -84,7 +84,7 @@ PLANTS = {
     "step out of the window": ("accumulation", "optimizer.step()"),
     "cleared in every round": ("accumulation", "optimizer.zero_grad()"),
     "loss carried over": ("vae", "loss = loss + 0.1 * carried"),
-    "step past the scaler": ("amp", "optimizer.step()"),
+    "step past the scaler": ("amp", "opt.step()"),
     "shared, not copied": ("td3", "target_param.data = "),
     "module copied when called": ("resnet", "copy.deepcopy(self.conv1)"),
     "no_grad widened": ("byol", "with torch.no_grad():"),

@@ -97,7 +97,7 @@ def _assigned_loading(anatomy: Anatomy) -> Iterator[Planted]:
 KINDS = (
     Kind("shared, not copied", _shared),
     Kind("bound, not copied", _rebound),
-    Kind("underscore dropped", _underscore_dropped),
+    Kind("underscore dropped", _underscore_dropped, always=True),
     Kind("module copied when called", _module_copied),
     _parameter_as("parameter detached", "({}).detach()"),
     _parameter_as("parameter made anew", "torch.nn.Parameter({})"),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tests.mutation.anatomy import Anatomy, Planted
-from tests.mutation.effects import CHANGES
+from tests.mutation.effects import CHANGES, STARVES
 from tests.mutation.kinds import Kind
 
 from .flowing import values
@@ -121,7 +121,7 @@ KINDS = (
     _behind("written through data", "{}.data.mul_(0.5)"),
     _behind("written through numpy", "{}.detach().numpy()[...] = 0.5"),
     Kind("activation in place", _activation, sound=SEEN),
-    Kind("underscore added", _underscore_added, sound=SEEN),
+    Kind("underscore added", _underscore_added, sound=SEEN | {STARVES}),
     Kind("sum in place", _augmented, sound=SEEN),
     Kind("leaf in place", _on_leaf),
     _weights_between("{}.data.mul_(0.5)"),
