@@ -24,7 +24,7 @@ from autograd_inspector.analysis.memory_reads import MemoryReads
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
-from autograd_inspector.analysis.parameters.made_anew import birth_site, made_anew, without_their_cuts
+from autograd_inspector.analysis.parameters.made_anew import made_anew, without_their_cuts
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
@@ -254,8 +254,7 @@ class Analysis:
                 if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
             ),
         )
-        sites = {t: birth_site(self.lifecycle, self.flow, t) for copies in self.made_anew.values() for t in copies}
-        return without_their_cuts(self.capture, cuts, self.made_anew, sites) if sites else tuple(cuts)
+        return without_their_cuts(cuts, self.made_anew) if self.made_anew else tuple(cuts)
 
     @cached_property
     def stopped_cuts(self) -> tuple[GradientCut, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
@@ -40,25 +40,9 @@ def birth_site(lifecycle: ParameterLifecycle, flow: DataFlow, tensor: int) -> in
     return next((event.site for event in events), -1)
 
 
-def without_their_cuts(
-    capture: Capture, cuts: Iterable[GradientCut], copies: Mapping[int, tuple[int, ...]], sites: Mapping[int, int]
-) -> tuple[GradientCut, ...]:
-    """The cuts that matter to others: these parameters would have their gradients if no copy was in their place.
-
-    Not so where a copy is made of what the very line cuts off, ``nn.Parameter(w.detach())``. ``sites``: copy -> where
-    it was made.
-    """
-    left = []
-    for cut in cuts:
-        cut_lines = {place.line for op in cut.ops if (place := capture.place(op.site)) is not None}
-        others = tuple(
-            p for p in cut.parameters if p not in copies or _made_there(capture, copies[p], sites, cut_lines)
-        )
-        if others:
-            left.append(cut if len(others) == len(cut.parameters) else replace(cut, parameters=others))
-    return tuple(left)
-
-
-def _made_there(capture: Capture, copies: Iterable[int], sites: Mapping[int, int], lines: set[tuple[str, int]]) -> bool:
-    made = (capture.place(sites[copy]) for copy in copies)
-    return any(place is not None and place.line in lines for place in made)
+def without_their_cuts(cuts: Iterable[GradientCut], copies: Collection[int]) -> tuple[GradientCut, ...]:
+    """The cuts that matter to others: these parameters would have their gradients if no copy was in their place."""
+    left = ((cut, tuple(p for p in cut.parameters if p not in copies)) for cut in cuts)
+    return tuple(
+        cut if len(others) == len(cut.parameters) else replace(cut, parameters=others) for cut, others in left if others
+    )

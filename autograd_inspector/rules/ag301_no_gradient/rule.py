@@ -104,9 +104,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         )
     asked = left_out_of_inputs(analysis, used)
     if asked is not None:
-        problem, theirs = asked
+        problem, left_out = asked
         yield problem
-        used = [t for t in used if t not in theirs]
+        used = [t for t in used if t not in left_out]
     offsets = _offsets(analysis, used)
     used = [t for t in used if t not in offsets]
     if offsets:

@@ -21,7 +21,7 @@ before = net.head.weight.detach().clone()
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Compute with net.head.bias, net.head.weight themselves", "copy.deepcopy(self.head)", "self.head"),
+        by("Compute with net.head.weight, net.head.bias themselves", "copy.deepcopy(self.head)", "self.head"),
         symptom="torch.equal(net.head.weight, before)",
     ),
     "layers are held in a list": case(
