@@ -678,6 +678,18 @@ CURES = {
         """,
         ["return self.body(x) * self.scale"],
     ),
+    "a parameter that an optimizer of the program's own gets twice": (
+        """
+        class Own(torch.optim.SGD):
+            def __init__(self, params, lr):
+                super().__init__(params, lr=lr)
+        net = nn.Linear(3, 1)
+        opt = Own([*net.parameters(), net.weight], lr=0.1)
+        net(torch.randn(4, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["super().__init__(list(dict.fromkeys(params)), lr=lr)"],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)
