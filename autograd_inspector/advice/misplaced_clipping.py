@@ -57,7 +57,15 @@ def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
             reported_lines.add(line)
             if what == "early" and runs and analysis.received_gradient.isdisjoint(read.tensor for read in reads):
                 what = "other"
+                if _of_a_wrong_optimizer(analysis, reads):
+                    continue
             yield _clip_finding(analysis, site, reads, (what, other), raised=raised)
+
+
+def _of_a_wrong_optimizer(analysis: Analysis, reads: Sequence[GradRead]) -> bool:
+    """Whether an optimizer has them, and not what gets the gradients: that is the fault, whoever clips."""
+    loose = analysis.unoptimized
+    return loose is not None and bool(loose.parameters) and {read.tensor for read in reads} <= {*loose.optimizer.held}
 
 
 def _clips_nothing(analysis: Analysis, site: int, runs: Sequence[Backward]) -> bool:

@@ -68,7 +68,9 @@ def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
 def _early(analysis: Analysis, read: GradRead) -> Reason | None:
     if any(run.api == "backward" and run.end <= read.at for run in analysis.capture.backwards):
         return None
-    return "no backward() had run yet", "Call loss.backward() before reading .grad.", ()
+    asked = [r for r in analysis.capture.backwards if r.api == "grad" and r.end <= read.at and read.tensor in r.reached]
+    returned = analysis.places(*((run, "torch.autograd.grad returns the gradients here") for run in asked[-1:]))
+    return "no backward() had run yet", "Call loss.backward() before reading .grad.", returned
 
 
 def _frozen(analysis: Analysis, read: GradRead) -> Reason:

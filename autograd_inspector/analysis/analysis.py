@@ -24,6 +24,7 @@ from autograd_inspector.analysis.memory_reads import MemoryReads
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
+from autograd_inspector.analysis.parameters.made_anew import made_anew, without_their_cuts
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
@@ -202,6 +203,11 @@ class Analysis:
         return unregistered_of(self.capture, self.received_gradient)
 
     @cached_property
+    def made_anew(self) -> dict[int, tuple[int, ...]]:
+        """Parameters without a gradient -> the unregistered copies of them that a forward computes with instead."""
+        return made_anew(self.capture, self.flow, self.unregistered, self.without_gradient)
+
+    @cached_property
     def passed_through(self) -> frozenset[int]:
         """What no optimizer has and what learns gets its gradient through: models in eval mode alone.
 
@@ -236,7 +242,7 @@ class Analysis:
     @cached_property
     def harmful_cuts(self) -> tuple[GradientCut, ...]:
         """The cuts that matter."""
-        return harmful_cuts(
+        cuts = harmful_cuts(
             self.capture,
             self.flow,
             self.optimized_trainable | self.about_to_step,
@@ -248,6 +254,7 @@ class Analysis:
                 if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
             ),
         )
+        return without_their_cuts(cuts, self.made_anew) if self.made_anew else tuple(cuts)
 
     @cached_property
     def stopped_cuts(self) -> tuple[GradientCut, ...]:

@@ -88,6 +88,8 @@ class OpKind(Flag):
     """Draws from a distribution that has no parameters."""
     RANDOM = auto()
     """Returns random numbers, and has no derivative that they would cut off."""
+    FILLS_RANDOMLY = auto()
+    """Writes random numbers over what a tensor was."""
     COMPARES = auto()
     """Returns whether tensors are alike."""
     ORDERS = auto()
@@ -229,7 +231,8 @@ _ROWS: Final = (
     ("sum mean", _K.REDUCES | _K.SAVES_NOTHING),
     (f"zero_ {ZERO_EACH}", _K.ZEROES | _FILL | _K.SETS_NUMBER),
     ("fill_", _FILL | _K.SETS_NUMBER),
-    ("uniform_ random_ exponential_ cauchy_ geometric_ log_normal_", _K.IN_PLACE_ONLY),
+    ("uniform_ random_ exponential_ cauchy_ geometric_ log_normal_", _K.IN_PLACE_ONLY | _K.FILLS_RANDOMLY),
+    ("kaiming_uniform_ kaiming_normal_ xavier_uniform_ xavier_normal_ trunc_normal_ orthogonal_", _K.FILLS_RANDOMLY),
     ("fill_diagonal_ apply_ map_ map2_", _K.IN_PLACE_ONLY),
     ("requires_grad_", _FILL),
     ("masked_fill where", _K.SETS_NUMBER | _K.SELECTS | _K.CHOOSES),
@@ -249,7 +252,7 @@ _ROWS: Final = (
     ("randint randperm gumbel_softmax", _K.RANDOM),
     ("new_full", _LIKE | _K.SETS_NUMBER),
     ("normal rrelu_with_noise", _K.DRAWS),
-    ("normal_", _K.DRAWS | _K.IN_PLACE_ONLY),
+    ("normal_", _K.DRAWS | _K.IN_PLACE_ONLY | _K.FILLS_RANDOMLY),
     ("multinomial bernoulli poisson binomial", _K.DRAWS | _K.DRAWS_DISCRETE),
     ("bernoulli_", _K.DRAWS | _K.DRAWS_DISCRETE | _K.IN_PLACE_ONLY),
     ("one_hot scatter_", _K.DRAWS_DISCRETE),

@@ -174,7 +174,7 @@ def not_copied(program: Program, remedy: NotCopied) -> list[Edit]:
     copies = [
         node
         for node in (ast.walk(call) if call is not None else ())
-        if isinstance(node, ast.Call) and called(node) == "deepcopy" and len(node.args) == 1 and not node.keywords
+        if isinstance(node, ast.Call) and called(node) == remedy.by and len(node.args) == 1 and not node.keywords
     ]
     return [
         program.edit(start_of(node), end_of(node), program.written(node.args[0]))

@@ -175,13 +175,13 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
         return []
     if not remedy.old:
         value = _computed(statement)
-        return [] if value is None else [_filled(program, value, remedy.new)]
+        return [] if value is None else [filled(program, value, remedy.new)]
     wanted = expression(remedy.old)
     if wanted is None:
         return []
     shape = ast.dump(wanted)
     return [
-        _filled(program, node, remedy.new)
+        filled(program, node, remedy.new)
         for part in _head(statement)
         for node in ast.walk(part)
         if isinstance(node, ast.expr)
@@ -230,7 +230,7 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
             operand = node.args[0] if isinstance(node, ast.Call) and node.args else None
         case _:
             operand = _operand(node, remedy.at, first=remedy.which == "first")
-    return [] if operand is None or isinstance(operand, ast.Starred) else [_filled(program, operand, remedy.new)]
+    return [] if operand is None or isinstance(operand, ast.Starred) else [filled(program, operand, remedy.new)]
 
 
 def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
@@ -290,7 +290,7 @@ def _operand(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
     return None
 
 
-def _filled(program: Program, node: ast.expr, new: str) -> Edit:
+def filled(program: Program, node: ast.expr, new: str) -> Edit:
     """The change to ``new``, with the node's own text in place of ``{}``; brackets stand where they are needed."""
     text = program.written(node)
     inside = any(around in new for around in ("({})", "({},", ", {})"))

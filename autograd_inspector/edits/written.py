@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import entered_in_rounds, goes_on, unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
+from autograd_inspector.edits.carried import cut_carried
 from autograd_inspector.edits.closures import (
     backward_from,
     bound_now,
@@ -98,6 +99,7 @@ from autograd_inspector.model.rewrites import (
     AsProperty,
     BesideCall,
     Convert,
+    CutCarried,
     DeepCopy,
     DetachAssigned,
     EnterHere,
@@ -170,6 +172,7 @@ _WRITERS: Mapping[type, Writer] = {
     AsList: as_list,
     AsProperty: as_property,
     Convert: converted,
+    CutCarried: cut_carried,
     EnterHere: entered_here,
     EnterInRounds: entered_in_rounds,
     IntoBuffer: registered_as_buffer,

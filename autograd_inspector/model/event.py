@@ -204,9 +204,11 @@ class NoneGradient(Struct, frozen=True, gc=False):
 class RetainedGraph(Struct, frozen=True, omit_defaults=True):
     """A result, with its graph, of those that one statement made in several rounds and that were alive at once.
 
-    ``met``: the op index where a later round first met it; ``site`` puts it away (-1 unknown).
+    ``met``: the op index where a later round first met it; ``site`` puts it away (-1 unknown), or
+    only returns it (``returned``) to whoever does.
     """
 
     tensor: int
     met: int
     site: int = -1
+    returned: bool = False

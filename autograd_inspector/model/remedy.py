@@ -18,6 +18,7 @@ from autograd_inspector.model.rewrites import (
     AsProperty,
     BesideCall,
     Convert,
+    CutCarried,
     DeepCopy,
     DetachAssigned,
     EnterHere,
@@ -378,6 +379,7 @@ Remedies = tuple[
     | AsList
     | AsProperty
     | Convert
+    | CutCarried
     | EnterHere
     | EnterInRounds
     | IntoBuffer

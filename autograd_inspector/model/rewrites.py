@@ -165,9 +165,10 @@ class KeepResult(Remedy, frozen=True):
 
 
 class NotCopied(Remedy, frozen=True):
-    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it."""
+    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it, or what else ``by`` calls copying."""
 
     at: Location
+    by: str = "deepcopy"
 
 
 class IntoBuffer(Remedy, frozen=True):
@@ -180,3 +181,14 @@ class EnterInRounds(Remedy, frozen=True):
     """Enter the context of the ``with`` statement at a place in each round of the loop that is all of its block."""
 
     at: Location
+
+
+class CutCarried(Remedy, frozen=True):
+    """Let a variable go into the next round without its history, ``value`` with ``{}`` for what it is.
+
+    Where statements behind the one at a place, of the same loop, bind it: there. Otherwise right behind that one.
+    """
+
+    at: Location
+    name: str
+    value: str

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.empty_parameter_list import waiting
+from autograd_inspector.analysis.parameters.made_anew import birth_site
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import BareTensorHeld, ParameterRegistered
 from autograd_inspector.model.remedy import Register, Remedies
+from autograd_inspector.model.rewrites import NotCopied
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -72,8 +75,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     computing = {t for op in analysis.capture.ops if op.call >= 0 for t in op.inputs if t in unregistered}
     attributes = {e.tensor: e for e in analysis.capture.events_of(BareTensorHeld) if e.tensor not in computing}
     beside = unregistered & attributes.keys()
-    if unregistered - beside:
-        yield _finding(analysis, sorted(unregistered - beside))
+    copied = {p: told for p, copies in analysis.made_anew.items() if (told := unregistered.intersection(copies))}
+    if copied:
+        yield _made_anew(analysis, copied)
+    left = unregistered - beside - frozenset().union(*copied.values())
+    if left:
+        yield _finding(analysis, sorted(left))
     if beside:
         yield _attributes(analysis, [attributes[tensor] for tensor in sorted(beside)])
 
@@ -100,6 +107,41 @@ def _attributes(analysis: Analysis, held: list[BareTensorHeld]) -> Problem:
             *((Register(place, parameters=True),) for e in held[:1] for place in _birthplace(analysis, e.tensor)),
         ),
     )
+
+
+def _made_anew(analysis: Analysis, copied: Mapping[int, AbstractSet[int]]) -> Problem:
+    """Copies that a forward makes of registered parameters, and computes with in their place."""
+    names = names_of(analysis, copied)
+    copies = {copy for each in copied.values() for copy in each}
+    use = next((op for op in analysis.capture.ops if not copies.isdisjoint(op.inputs) and op.call >= 0), None)
+    # In the memory of the parameter itself: nothing was copied, and what made that memory is far from here.
+    own = {analysis.capture.tensors[p].storage for p in copied}
+    born = [
+        place
+        for copy in sorted(copies)
+        if analysis.capture.tensors[copy].storage not in own
+        for place in _birthplace(analysis, copy)
+    ]
+    them, they = agree(names, "it", "them"), agree(names, "gets", "get")
+    return Problem(
+        "warning",
+        f"forward computes with {agree(names, 'a copy', 'copies')} of {summarize_names(names)}, made there as a new "
+        f"parameter: the {agree(names, 'copy gets the gradient', 'copies get the gradients')}, which no optimizer uses, and "
+        f"{summarize_names(names)} {they} none",
+        f"Compute with {summarize_names(names)} {agree(names, 'itself', 'themselves')}: do not copy {them} in forward.",
+        dedupe_locations((*born, *analysis.places((use, "used here"))))[:_PLACES],
+        tuple(names),
+        cures=tuple(_uncopied(analysis, born, use)),
+    )
+
+
+_PLACES = 6
+
+
+def _uncopied(analysis: Analysis, born: list[Location], use: Op | None) -> Iterator[Remedies]:
+    """What is copied, or wrapped as a new parameter, is used itself."""
+    yield from ((NotCopied(place),) for place in born[:1])
+    yield from ((NotCopied(place, "Parameter"),) for place in analysis.places((use, ""))[:1])
 
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
@@ -159,12 +201,8 @@ def _numbered(analysis: Analysis, tensors: list[int]) -> Counter[str]:
 
 
 def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
-    registered, leaves = analysis.lifecycle.registrations(tensor), analysis.lifecycle.unfrozen([tensor])
-    made = analysis.flow.birth(tensor)
-    sites = (
-        [e.site for e in registered[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
-    )
-    return analysis.places(*((site, "made here") for site in sites))
+    site = birth_site(analysis.lifecycle, analysis.flow, tensor)
+    return analysis.user_frames(site, "made here") if site >= 0 else ()
 
 
 def _empty(analysis: Analysis) -> Problem:

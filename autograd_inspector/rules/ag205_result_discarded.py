@@ -126,7 +126,8 @@ def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:
 def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
     names, only = names_of(analysis, event.tensors), is_a(event.name, OpKind.IN_PLACE_ONLY)
     return Problem(
-        "warning",
+        # Random numbers are lost, and the parameters begin with others.
+        "info" if is_a(event.name, OpKind.FILLS_RANDOMLY) else "warning",
         f"`{event.name}` writes into a tensor that this line has just computed from {summarize_names(names)}, and nothing "
         f"reads it afterwards: {agree(names, 'the parameter keeps its value', 'the parameters keep their values')}",
         "Assign the new values to the attribute, under torch.no_grad(): `module.weight = new_values` (a parametrization "
@@ -134,7 +135,23 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         analysis.user_frames(event.site, "written and lost here"),
         tuple(names),
         ops=(event.at,),
-        cures=tuple((OutOfPlace(place, only, 0),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=tuple(
+            (OutOfPlace(place, only, 0),)
+            for place in analysis.user_frames(event.site, "")[:1]
+            if not _writes_parameters_too(analysis, event)
+        ),
+    )
+
+
+def _writes_parameters_too(analysis: Analysis, event: ResultDiscarded) -> bool:
+    """Whether the line writes into parameters of other modules, which take no assignment of a tensor."""
+    capture = analysis.capture
+    lost = {each.at for each in capture.events_of(ResultDiscarded) if each.written}
+    line = line_of(analysis, event.site)
+    return any(
+        op.writes and op.index not in lost and line_of(analysis, op.site) == line
+        for op in capture.ops
+        if op.name == event.name
     )
 
 

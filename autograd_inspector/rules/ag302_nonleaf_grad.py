@@ -17,7 +17,7 @@ from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
-from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute
+from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute, Unwrap
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -194,7 +194,9 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "error",
             f"{refusal.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
-            "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
+            "Give the optimizer the model's parameters themselves, not copies of them."
+            if _copies_of_a_model(analysis, births)
+            else "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
             "to the optimizer.",
             analysis.places(
                 *((op, "became a non-leaf here") for op in births[:4]), (refusal, "given to the optimizer here")
@@ -225,11 +227,22 @@ def _flags(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _leaves(analysis: Analysis, births: list[Op]) -> Iterator[Remedies]:
-    """Each of them is a leaf with the values that its line computes."""
+    """Each of them is a leaf with the values that its line computes; of copies of a model, what was copied."""
     places = [analysis.capture.place(op.site) for op in births]
     known = dict.fromkeys(place for place in places if place is not None)
-    if known and None not in places:
+    if known and _copies_of_a_model(analysis, births):
+        yield tuple(Unwrap(place, births[0].name) for place in known)
+    elif known and None not in places:
         yield tuple(Operand(place, "whole", "{}.detach().requires_grad_()") for place in known)
+
+
+def _copies_of_a_model(analysis: Analysis, births: list[Op]) -> bool:
+    """Whether all are copies of parameters of a model, which goes on computing with its own."""
+    tensors = analysis.capture.tensors
+    return bool(births) and all(
+        is_a(op.name, OpKind.COPIES) and any(tensors[t].leaf and tensors[t].of_model for t in op.inputs)
+        for op in births
+    )
 
 
 def _without_history(analysis: Analysis, op: Op, name: str) -> Iterator[Remedies]:

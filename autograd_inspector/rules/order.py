@@ -7,6 +7,8 @@ from autograd_inspector.model.finding import SEVERITIES, Finding
 
 Place = tuple[str, int]
 
+_BEGUN_OTHERWISE = {"AG205"}
+"""Hints of what was lost before training: what they name learns, from other numbers."""
 OF_WAYS = {"AG101", "AG102", "AG103", "AG104", "AG105", "AG108", "AG303"}
 """What starves a parameter is no hint with these: their hints are of those that learn by other ways."""
 
@@ -25,7 +27,7 @@ def ordered(capture: Capture, findings: list[Finding]) -> list[Finding]:
         key=lambda finding: (
             SEVERITIES.index(finding.severity),
             not _explains(finding, ends),
-            finding.severity == "info" and finding.rule in OF_WAYS,
+            finding.severity == "info" and finding.rule in OF_WAYS | _BEGUN_OTHERWISE,
             finding.rule,
         ),
     )

@@ -43,6 +43,17 @@ class Keeping:
         """The line within a scope, or within a helper that it calls, that keeps one of the variables; 0: none does."""
         return self._kept(scope, frozenset(names), _DEEPEST)
 
+    def field_kept_at(self, scope: ast.AST, names: Iterable[str], fields: Iterable[str]) -> int:
+        """The line within a scope that keeps ``outputs.loss`` or ``outputs["loss"]`` of a variable; 0: none does."""
+        return self._facts(scope).stored_field({*names}, {*fields})
+
+    def returned_at(self, scope: ast.AST, names: Iterable[str]) -> int:
+        """The line within a function that returns one of the variables, whole; 0: none does."""
+        wanted = {*names}
+        returns = (node for node in ast.walk(scope) if isinstance(node, ast.Return) and node.value is not None)
+        parts = ((node.lineno, _parts([node.value])) for node in returns if node.value is not None)
+        return next((line for line, values in parts for v in values if isinstance(v, ast.Name) and v.id in wanted), 0)
+
     def _kept(self, scope: ast.AST, names: frozenset[str], depth: int) -> int:
         key = scope, names, depth
         line = self._lines.get(key)
@@ -51,9 +62,7 @@ class Keeping:
         return line
 
     def _line(self, scope: ast.AST, names: frozenset[str], depth: int) -> int:
-        facts = self._scopes.get(scope)
-        if facts is None:
-            facts = self._scopes[scope] = Scope(scope)
+        facts = self._facts(scope)
         spread = facts.spread(names)
         stored = facts.stored(spread)
         for handover in facts.handovers(spread) if depth and not stored else ():
@@ -62,6 +71,12 @@ class Keeping:
             if line:
                 return line
         return stored
+
+    def _facts(self, scope: ast.AST) -> Scope:
+        facts = self._scopes.get(scope)
+        if facts is None:
+            facts = self._scopes[scope] = Scope(scope)
+        return facts
 
     def _kept_by(self, handover: Given, depth: int) -> tuple[tuple[Function, int], ...]:
         """(function of that name, the line where it keeps what it is given): the first two that do."""
@@ -137,6 +152,8 @@ class Scope:
     def __init__(self, scope: ast.AST) -> None:
         self._stored: dict[str, tuple[int, int]] = {}
         """Variable -> (how many nodes come before, line) of the first statement that keeps it."""
+        self._fields: dict[tuple[str, str], tuple[int, int]] = {}
+        """(variable, attribute or key) -> the same of the first statement that keeps that part of it."""
         self._handed: dict[str, list[int]] = {}
         self._calls: list[ast.Call] = []
         self._over: dict[str, list[int]] = {}
@@ -145,6 +162,8 @@ class Scope:
             for value in _stored(node):
                 if isinstance(value, ast.Name):
                     self._stored.setdefault(value.id, (order, getattr(node, "lineno", 0)))
+                elif (part := _field(value)) is not None:
+                    self._fields.setdefault(part, (order, getattr(node, "lineno", 0)))
             if isinstance(node, ast.Call):
                 for name in _variables(node):
                     self._handed.setdefault(name, []).append(len(self._calls))
@@ -172,10 +191,25 @@ class Scope:
         """The first line that keeps one of the variables; 0: none does."""
         return min((self._stored[name] for name in names if name in self._stored), default=(0, 0))[1]
 
+    def stored_field(self, names: set[str], fields: set[str]) -> int:
+        """The first line that keeps such a part of one of the variables; 0: none does."""
+        places = (place for (name, field), place in self._fields.items() if name in names and field in fields)
+        return min(places, default=(0, 0))[1]
+
     def handovers(self, names: set[str]) -> Iterable[Given]:
         """The calls that are given one of them; calls that look the same once."""
         calls = sorted({call for name in names for call in self._handed.get(name, ())})
         return dict.fromkeys(_handover(self._calls[call], names) for call in calls)
+
+
+def _field(value: ast.expr) -> tuple[str, str] | None:
+    """(variable, attribute or key) of ``outputs.loss`` and ``outputs["loss"]``."""
+    match value:
+        case ast.Attribute(value=ast.Name(id=name), attr=field):
+            return name, field
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(field))):
+            return name, field
+    return None
 
 
 def _handover(call: ast.Call, names: set[str]) -> Given:

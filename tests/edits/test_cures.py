@@ -626,6 +626,150 @@ CURES = {
         """,
         ["feats = feats.detach()"],
     ),
+    "a loss that is carried into the next round": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        carried = 0.0
+        for _ in range(3):
+            loss = net(torch.randn(4, 3)).pow(2).mean()
+            opt.zero_grad()
+            loss = loss + 0.1 * carried
+            loss.backward()
+            carried = loss
+            opt.step()
+        """,
+        ["carried = loss.detach()"],
+    ),
+    "gradients that each round clears although a step waits for several": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        opt.zero_grad()
+        for i in range(8):
+            loss = net(torch.randn(4, 3)).pow(2).mean() / 2
+            loss.backward()
+            if (i + 1) % 2 == 0:
+                opt.step()
+            opt.zero_grad(set_to_none=True)
+        """,
+        [],
+    ),
+    "gradients of several rounds that are cleared right before their step": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for i in range(8):
+            loss = net(torch.randn(4, 3)).pow(2).mean() / 2
+            loss.backward()
+            if (i + 1) % 2 == 0:
+                opt.zero_grad()
+                opt.step()
+        """,
+        [],
+    ),
+    "gradients that autograd.grad returns to nobody": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            loss = net(torch.randn(4, 3)).pow(2).mean()
+            torch.autograd.grad(loss, list(net.parameters()))
+            opt.step()
+        """,
+        ["loss.backward()"],
+    ),
+    "backward for some inputs only": (
+        """
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            loss = net(torch.randn(4, 3)).pow(2).mean()
+            loss.backward(inputs=list(net[0].parameters()))
+            opt.step()
+        """,
+        ["loss.backward()"],
+    ),
+    "a module that is copied whenever it is called": (
+        """
+        import copy
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.head = nn.Linear(3, 3), nn.Linear(3, 1)
+            def forward(self, x):
+                return copy.deepcopy(self.head)(self.first(x))
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["return self.head(self.first(x))"],
+    ),
+    "a part of what a model returns, kept with its graph": (
+        """
+        from types import SimpleNamespace
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Linear(3, 3)
+            def forward(self, x):
+                hidden = self.body(x)
+                aux = hidden.pow(2).sum()
+                return SimpleNamespace(hidden=hidden, aux=aux)
+        net, kept = Net(), []
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(6):
+            opt.zero_grad()
+            out = net(torch.randn(4, 3))
+            (out.hidden.sum() + out.aux).backward()
+            opt.step()
+            kept.append(out.aux)
+        """,
+        ["kept.append(out.aux.detach())"],
+    ),
+    "an optimizer of copies of a model's parameters": (
+        """
+        net = nn.Linear(3, 1)
+        opt = torch.optim.SGD([p.clone() for p in net.parameters()], lr=0.1)
+        net(torch.randn(4, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["opt = torch.optim.SGD([p for p in net.parameters()], lr=0.1)"],
+    ),
+    "a parameter that forward wraps anew": (
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.scale = nn.Linear(3, 3), nn.Parameter(torch.ones(3))
+            def forward(self, x):
+                return self.body(x) * nn.Parameter(self.scale)
+        net = Net()
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["return self.body(x) * self.scale"],
+    ),
+    "a parameter that an optimizer of the program's own gets twice": (
+        """
+        class Own(torch.optim.SGD):
+            def __init__(self, params, lr):
+                super().__init__(params, lr=lr)
+        net = nn.Linear(3, 1)
+        opt = Own([*net.parameters(), net.weight], lr=0.1)
+        net(torch.randn(4, 3)).pow(2).mean().backward()
+        opt.step()
+        """,
+        ["super().__init__(list(dict.fromkeys(params)), lr=lr)"],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)

@@ -16,6 +16,7 @@ HOMES = (
     torch,
     torch.Tensor,
     torch.nn.functional,
+    torch.nn.init,
     torch._C._nn,
     torch._C._linalg,
     torch.distributed,

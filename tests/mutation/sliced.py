@@ -61,7 +61,7 @@ class _Collected:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             self._take_import(module, name, statement)
             return
-        self.statements[module, statement.lineno] = statement
+        self.statements[module, statement.lineno] = _Absolute(module).visit(statement)
         for needed in _names(statement):
             self.take(module, needed)
         if module not in self.modules:  # After those that it needs something of.
@@ -72,8 +72,7 @@ class _Collected:
         if isinstance(statement, ast.Import):
             self.imports[name] = ast.Import([alias])
             return
-        package = module.split(".")[: -statement.level] if statement.level else []
-        source = ".".join([*package, *([statement.module] if statement.module else [])])
+        source = _source(module, statement)
         if (source.startswith("tests.") or source in self.inlined) and alias.asname is None:
             self.take(source, alias.name)
         else:
@@ -85,6 +84,22 @@ class _Collected:
         return [self.statements[key] for key in sorted(self.statements, key=lambda key: (places[key[0]], key[1]))]
 
 
+def _source(module: str, statement: ast.ImportFrom) -> str:
+    """The whole name of the module that is imported from."""
+    package = module.split(".")[: -statement.level] if statement.level else []
+    return ".".join([*package, *([statement.module] if statement.module else [])])
+
+
+class _Absolute(ast.NodeTransformer):
+    """Inside a statement that is taken as it is, the imports no longer depend on where it stood."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+        return ast.copy_location(ast.ImportFrom(_source(self.module, node), node.names, 0), node)
+
+
 def _bound(statement: ast.stmt) -> Iterator[str]:
     match statement:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -93,6 +108,8 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             yield from (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
         case ast.AnnAssign(target=ast.Name(id=name)):
             yield name
+        case ast.If(body=body):  # What is imported where a library is there.
+            yield from (name for each in body for name in _bound(each))
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             yield from (each.asname or each.name.partition(".")[0] for each in names)
 

@@ -10,9 +10,11 @@ from .scoring import mutants, originals, scores, unsafe
 from .table import failures, table, unrepaired
 
 COUNT, SEED = 100, 1
-FLOOR = 0.84
+SAMPLED = 66
+"""So many of the programs, others with each seed: what all of them cost is for ``make mutate``."""
+FLOOR = 0.92
 """Just below the share that is located."""
-REPAIRED = 0.7
+REPAIRED = 0.78
 """Just below the share that the edits repair."""
 
 
@@ -30,7 +32,8 @@ def test_a_hundred_mutants(tmp_path):
     Of the faults at least so many are located by a finding, and at least so many are repaired by the edits of the
     report; none gets worse by them.
     """
-    known = {each.name: each for each in originals(PROGRAMS, tmp_path, 2)}
+    sampled = random.Random(SEED).sample(sorted(PROGRAMS), SAMPLED)
+    known = {each.name: each for each in originals(sampled, tmp_path, 2)}
     assert unsafe(known.values(), tmp_path) == []
     chosen = mutants(known.values(), KINDS, SEED)
     chosen = random.Random(SEED).sample(chosen, COUNT)

@@ -22,6 +22,7 @@ from .sliced import sliced
 CHOSEN = (
     *("gpt", "resnet", "custom_function", "checkpointing", "reinforce", "parametrized", "maml", "vae", "flow"),
     *("byol", "pinn", "rnn_tbptt", "story-schedule-free", "soak-soft_actor_critic", "pcgrad"),
+    *("accumulation", "amp", "td3"),
 )
 """Between them they have a place for every kind of fault."""
 
@@ -73,6 +74,20 @@ PLANTS = {
     "bare parameter": ("pinn", "self.nu = (torch.tensor(0.1)).requires_grad_()"),
     "tied by data": ("gpt", "self.wte.weight = torch.nn.Parameter(self.lm_head.weight.data)"),
     "not frozen": ("byol", "p.requires_grad = True"),
+    "backward of another": ("pinn", "loss_u.backward()"),
+    "steps another optimizer": ("td3", "self.actor_optimizer.step()"),
+    "generator used up": ("gpt", "trained = model.parameters()"),
+    "gradients not stored": (
+        "vae",
+        "torch.autograd.grad(loss, optimizer.param_groups[0]['params'], allow_unused=True)",
+    ),
+    "step out of the window": ("accumulation", "optimizer.step()"),
+    "cleared in every round": ("accumulation", "optimizer.zero_grad()"),
+    "loss carried over": ("vae", "loss = loss + 0.1 * carried"),
+    "step past the scaler": ("amp", "opt.step()"),
+    "shared, not copied": ("td3", "target_param.data = "),
+    "module copied when called": ("resnet", "copy.deepcopy(self.conv1)"),
+    "no_grad widened": ("byol", "with torch.no_grad():"),
     "program's Function": ("custom_function", "return (None, None)"),
     "checkpoint the other way": ("checkpointing", "use_reentrant=True"),
 }

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrizations, prune
 
-from .programs import diagnosed
+from .programs import diagnosed, inspected
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -161,6 +161,30 @@ def masked_computed():
 def test_a_write_to_what_is_computed_at_each_access(program):
     """The attribute gives another tensor each time: what was written is gone."""
     diagnosed(program, "AG205", "Dropped.", "original", "nothing reads", severity="warning")
+
+
+def drawn_computed():
+    net = parametrizations.weight_norm(nn.Linear(4, 2))
+    nn.init.normal_(net.weight)  # Dropped.
+    step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+def test_random_numbers_that_are_lost():
+    """The parameters begin with other random numbers: worth an info."""
+    calm(drawn_computed)
+    assert [(each.rule, each.severity) for each in inspected(drawn_computed).findings] == [("AG205", "info")]
+
+
+def test_a_line_that_writes_parameters_too():
+    """The initializer of all layers gets no edit: what holds a parameter refuses the assignment of a tensor."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 4), parametrizations.weight_norm(nn.Linear(4, 2)))
+        for layer in net:
+            nn.init.zeros_(layer.weight)  # Dropped.
+        step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+    assert diagnosed(program, "AG205", "Dropped.", "nothing reads", severity="warning").edits == ()
 
 
 def initialized():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -310,3 +312,18 @@ def test_clipped_and_never_stepped():
 
     diagnosed(clipped, "AG305", ".backward()", "weight", severity="warning")
     calm(measured)
+
+
+def test_gradients_of_an_optimizer_of_a_copy():
+    """What the optimizer has is clipped: that it has a copy of the model is the one fault."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(copy.deepcopy(net).parameters(), lr=0.1)  # A copy.
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(torch.ones(3, 4)).sum().backward()
+            nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
+            optimizer.step()
+
+    diagnosed(program, "AG404", "A copy.", "weight", severity="warning")

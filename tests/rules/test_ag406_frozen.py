@@ -222,6 +222,29 @@ def test_frozen_with_its_twin():
     calm(lambda: program(tie=False))
 
 
+def test_frozen_under_both_names():
+    """A loop over all of a model that freezes its embedding froze it under the name that a wrapper has for it, too."""
+
+    class Prompted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            base = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 4), nn.Linear(4, 5))
+            for name, parameter in base.named_parameters():
+                parameter.requires_grad = name.startswith("2")
+            self.words, self.base = base[0], base
+
+        def forward(self, i):
+            return self.base(i)
+
+    def program():
+        net = Prompted()
+        optimizer = torch.optim.Adam([p for p in net.parameters() if p.requires_grad])
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(torch.arange(5)), torch.arange(5)))
+
+    calm(program)
+
+
 def test_several_frozen_with_their_twins():
     """A module that two models share is frozen under one of its names: one finding names all of it."""
 

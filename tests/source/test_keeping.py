@@ -99,3 +99,20 @@ def test_reading_grows_as_the_number_of_functions_does():
         return lines(lambda: found.index(Keeping).kept_at(found.scope_at(line), {"x"})).total()
 
     assert work(40) < 2.2 * work(20)
+
+
+def test_a_part_of_a_variable_that_is_kept():
+    """An attribute or a key of that name; another one of the variable is none of it."""
+    lines = "out = net(1)", "shapes.append(out.shape)", "kept.append(out.loss)", "more.append(out['aux'])"
+    text = "\n    ".join(["def f(net):", *lines])
+    source = Source(ast.parse(text))
+    keeping_of = source.index(Keeping)
+    scope = source.scope_at(2)
+    assert [keeping_of.field_kept_at(scope, {"out"}, {name}) for name in ("loss", "aux", "none")] == [4, 5, 0]
+
+
+def test_a_variable_that_is_returned():
+    """Whole, or as a part of a tuple; a number of it is none."""
+    text = "def f(net):\n    loss, aux = net(1)\n    if aux:\n        return aux.item()\n    return loss, aux\n"
+    source = Source(ast.parse(text))
+    assert [source.index(Keeping).returned_at(source.scope_at(2), {name}) for name in ("loss", "net")] == [5, 0]

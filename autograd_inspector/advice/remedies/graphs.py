@@ -14,7 +14,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
-from autograd_inspector.model.rewrites import AsProperty
+from autograd_inspector.model.rewrites import AsProperty, CutCarried
 from autograd_inspector.source.fragments import is_path as is_path_node
 from autograd_inspector.source.fragments import statement
 
@@ -74,9 +74,9 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     place, end = analysis.capture.place(reader.site), analysis.capture.place(freed_by.site)
     if not is_path(name) or place is None:
         return
-    detached = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
+    detached = "tuple(t.detach() for t in {})" if several else "{}.detach()"
     if end is not None and place.scope == end.scope:
-        yield (Insert(end, f"{name} = {detached}", "behind"),)
+        yield (CutCarried(end, name, detached),)
     begun = analysis.capture.ops[: reader.index]
     # A sum that begins as `0.0` is no tensor yet in the first round.
     number = any(op.site == reader.site and len(op.inputs) < len(reader.inputs) for op in begun)

@@ -53,16 +53,22 @@ def cleared_after(analysis: Analysis, step: Step) -> Iterator[Remedies]:
         yield (Insert(place, f"{optimizer_name(analysis, step)}.zero_grad()", "behind"),)
 
 
-def cleared_once(analysis: Analysis, clearing: int, run: int, step: Step) -> Iterator[Remedies]:
-    """What clears runs before the first of several backwards that serve one step: before their loop, or before it."""
+def cleared_once(analysis: Analysis, clearing: int, run: int, step: Step, *, again: bool) -> Iterator[Remedies]:
+    """What clears runs before the first of several backwards that serve one step: before their loop, or before it.
+
+    ``again``: they are rounds of one line. What clears behind it in each round has to wait for the step.
+    """
     pair = meeting(analysis, clearing, run)
     end = meeting(analysis, clearing, step.site)
     place = analysis.capture.place(clearing)
-    if pair is not None and pair[0].lineno > pair[1].lineno:
+    behind = pair is not None and pair[0].lineno > pair[1].lineno
+    if pair is not None and behind and not again:
         yield (Move(*pair, "before"),)
+    elif place is not None and behind:
+        yield from ((Remove(place), *after) for after in cleared_after(analysis, step))
     elif place is not None:
         yield from ((Hoist(*both),) for both in (end,) if both is not None)
-        yield from ((Remove(place), *behind) for behind in cleared_after(analysis, step))
+        yield from ((Remove(place), *after) for after in cleared_after(analysis, step))
 
 
 def added_between(analysis: Analysis, call: str, run: int) -> Iterator[Remedies]:

@@ -111,7 +111,8 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     if is_a(op.name, OpKind.REWRAPS) or op.has(Trait.EXPORT):
         return "left autograd"
     sampled = region.library.startswith(SAMPLING)
-    if region.kind == "enabled" or sampled or op.has(Trait.FUNCTION):
+    # Within the forward of another Function torch has switched grad mode off: that is no block of the program's.
+    if region.kind == "enabled" or sampled or (op.has(Trait.FUNCTION) and region.library):
         return "non-differentiable"
     return region.kind if differentiable(capture.tensors[through].dtype) else "non-differentiable"
 

@@ -7,24 +7,32 @@ from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.source.keeping import Keeping
 
 
-def keeper(stacks: Stacks, site: int) -> int:
-    """The site where what a statement (or one of its callers) assigns is put into something; -1 unknown.
+def keeper(stacks: Stacks, site: int) -> tuple[int, bool]:
+    """(site, whether it is returned there) of what puts away what a statement, or a caller of it, assigns; -1: unknown.
 
-    A helper of the same file that is given the result may do it, or a forward hook, which is given it by torch.
+    A helper of the same file that is given the result may do it, or a forward hook, which is given it by torch. A part
+    of what a call returns is known by the name that the callee has for it: ``outputs.loss``. Where nothing shows who
+    keeps it, the line counts that returns it.
     """
     chain = [(code, lasti) for code, lasti, library in stacks.chains[site] if not library]
+    inner: set[str] = set()
+    returned = -1
     for code, lasti in chain:
         source = source_at(code.co_filename)
         if source is None:
             continue
         here, keeping = compiled(code, lasti, library=False), source.index(Keeping)
         names = {part.strip() for part in here.target.strip("()").split(",")} - {""} or keeping.collected(span_at(here))
-        line = keeping.kept_at(source.scope_at(here.lineno), names) if names else 0
+        scope = source.scope_at(here.lineno)
+        line = names and (keeping.kept_at(scope, names) or keeping.field_kept_at(scope, names, inner))
         if line:
-            return stacks.of_code(code, line)
+            return stacks.of_code(code, line), False
+        if names and returned < 0 and (line := keeping.returned_at(scope, names)):
+            returned = stacks.of_code(code, line)
+        inner |= names
     for code, _ in chain:
         source = source_at(code.co_filename)
         line = source.index(Keeping).hooked if source is not None else 0
         if line:
-            return stacks.of_code(code, line)
-    return -1
+            return stacks.of_code(code, line), False
+    return returned, returned >= 0

@@ -176,13 +176,13 @@ class RetainedResults:
 
     def records(self, recording: Records) -> tuple[RetainedGraph, ...]:
         """What has piled up, with the line that puts it away where the source shows one."""
-        keeper_of_site: dict[int, int] = {}
+        keeper_of_site: dict[int, tuple[int, bool]] = {}
         records = []
         for tensor, met in self.piled:
             birth = recording.registry.facts[tensor][FACT_BIRTH]
             made = recording.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
             site = made[OP_SITE] if made is not None else -1
             if site not in keeper_of_site:
-                keeper_of_site[site] = keeper(recording.stacks, site) if site >= 0 else -1
-            records.append(RetainedGraph(tensor, met, keeper_of_site[site]))
+                keeper_of_site[site] = keeper(recording.stacks, site) if site >= 0 else (-1, False)
+            records.append(RetainedGraph(tensor, met, *keeper_of_site[site]))
         return tuple(records)

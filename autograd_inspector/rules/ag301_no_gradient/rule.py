@@ -14,6 +14,7 @@ from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag301_no_gradient.cut_from_input import cut_from_inputs
+from autograd_inspector.rules.ag301_no_gradient.inputs_given import left_out_of_inputs
 from autograd_inspector.rules.ag301_no_gradient.left_as_numbers import exports_of
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
@@ -108,6 +109,16 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _finding(
             analysis, never, f"never {agree(never, 'takes', 'take')} part in a forward of the capture", extra
         )
+    yield from _used(analysis, used)
+
+
+def _used(analysis: Analysis, used: list[int]) -> Iterator[Problem]:
+    """Those that took part in forwards, by what was done with the results."""
+    asked = left_out_of_inputs(analysis, used)
+    if asked is not None:
+        problem, left_out = asked
+        yield problem
+        used = [t for t in used if t not in left_out]
     offsets = _offsets(analysis, used)
     used = [t for t in used if t not in offsets]
     if offsets:

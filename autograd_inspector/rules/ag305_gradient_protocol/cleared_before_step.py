@@ -101,7 +101,11 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
             (steps[-1], "step() uses the last ones only"),
         ),
         (*last, *never),
-        cures=tuple(cleared_once(analysis, members[-1].site, members[-1].run.site, steps[-1])),
+        cures=tuple(
+            cleared_once(
+                analysis, members[-1].site, members[-1].run.site, steps[-1], again=any(lost.again for lost in members)
+            )
+        ),
     )
 
 

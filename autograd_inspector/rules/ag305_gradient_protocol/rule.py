@@ -30,6 +30,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
+from autograd_inspector.rules.ag305_gradient_protocol.gradients_not_stored import gradients_not_stored
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
 from autograd_inspector.rules.ag305_gradient_protocol.left_after_use import left_after_use
@@ -123,7 +124,10 @@ def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tu
     trainable = {p.tensor for p in step.parameters if analysis.lifecycle.requires_grad_at(p.tensor, step.at)}
     if not trainable:
         return
-    missing = None if step.error or _closure(analysis, step) else never_called(analysis, step, since, last, trainable)
+    missing = None
+    if not step.error and not _closure(analysis, step):
+        dropped = gradients_not_stored(analysis, step, since, trainable)
+        missing = dropped or never_called(analysis, step, since, last, trainable)
     if missing is not None:
         yield "missing", missing
         return
@@ -209,7 +213,7 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
             in_order(analysis, step.site, run.site)
             if late
             else in_order(analysis, site, step.site)
-            if _in_place(analysis, site)
+            if _in_place(analysis, site) or _several_serve_one(analysis, step, run)
             else brought_forward(analysis, site, run.site)
         ),
     )

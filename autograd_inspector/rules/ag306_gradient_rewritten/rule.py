@@ -64,10 +64,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from overwritten(analysis)
     yield from kept_in_state(analysis)
     yield from without_sign(analysis)
-    yield from edited_in_hook(analysis)
     yield from zeroed_by_hook(analysis)
     yield from zeroed_by_module_hook(analysis)
     yield from zeroed_on_the_way(analysis)
+    yield from edited_in_hook(analysis)  # Whatever way a hook makes a gradient zero, the hook is to blame.
     yield from emptied_by_hook(analysis)
     yield from piled_up(analysis)
     yield from dropped_each_time(analysis)

@@ -66,7 +66,10 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
         record = capture.tensors[change.tensor]
         if change.requires_grad or record.requires_grad or len(record.names) < _TIED:
             continue
-        by_module = {name: _siblings_learn(analysis, name, change) for name in record.names}
+        by_module = {
+            name: _siblings_learn(analysis, name, change) and not _frozen_under(analysis, name, change)
+            for name in record.names
+        }
         learning, frozen = (
             [capture.display_names.registered(name) for name, learns in by_module.items() if learns is wanted]
             for wanted in (True, False)
@@ -115,6 +118,19 @@ def _siblings_learn(analysis: Analysis, name: str, change: RequiresGradChanged) 
         for record in analysis.capture.tensors
         for other in record.names
         if other.startswith(outer)
+    )
+
+
+def _frozen_under(analysis: Analysis, name: str, change: RequiresGradChanged) -> bool:
+    """Whether what froze it froze others of that name's module, which have no other name: it went through this one too."""
+    outer = name.split(".", maxsplit=1)[0] + "."
+    return any(
+        other.site == change.site
+        and other.tensor != change.tensor
+        and not other.requires_grad
+        and names[0].startswith(outer)
+        for other in analysis.capture.requires_grad_changes
+        if len(names := analysis.capture.tensors[other.tensor].names) == 1
     )
 
 

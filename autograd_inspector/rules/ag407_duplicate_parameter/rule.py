@@ -161,4 +161,4 @@ def _each_once(analysis: Analysis, optimizer: OptimizerRecord) -> tuple[Remedies
     place = analysis.capture.place(optimizer.site)
     if place is None or len(optimizer.groups) != 1:
         return ()
-    return ((Operand(place, "first", "list(dict.fromkeys({}))"),),)
+    return ((Operand(place, "argument", "list(dict.fromkeys({}))"),),)

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.event import RetainedGraph
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import below
+from autograd_inspector.model.location import with_role
 from autograd_inspector.rules.ag502_graph_leak.chained import chains
 from autograd_inspector.rules.ag502_graph_leak.contexts import kept_by_context
 from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
@@ -99,18 +100,21 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     # The result of the last round may be newer than the last look.
     newer = any(op.site == made.site and op.name == made.name for op in analysis.capture.ops[made.index + 1 :])
     steps = f"{len({kept.met for kept in members}) + newer} or more steps"
+    kept = analysis.user_frames(last.site, "kept with its graph here") if last.site >= 0 else ()
     return Problem(
         "warning",
         f"{name} of {steps}, each with its graph, is alive at the same time: something (a list, a dict, an attribute) "
         "keeps it from step to step",
         f"Keep {keep}.",
         (
-            *(analysis.user_frames(last.site, "kept with its graph here") if last.site >= 0 else ()),
+            *(() if last.returned else kept),
             *analysis.user_frames(made.site, "computed here"),
+            *(with_role(place, "returned with its graph here") for place in kept if last.returned),
         ),
         (name,),
         ops=(made.index,),
+        # Whoever gets what is returned may call backward() on it.
         cures=tuple(added_without_graph(analysis, last.site, [name] if has_variable else [], number=False))
-        if last.site >= 0
+        if kept and not last.returned
         else (),
     )

@@ -45,6 +45,42 @@ optimizer.step()
         by("clear the gradients between the two", "loss.backward()\n", "optimizer.zero_grad()\nloss.backward()\n"),
         symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 2.0))",
     ),
+    "gradients are returned to nobody": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = net(x).mean()
+    torch.autograd.grad(loss, list(net.parameters()))
+    optimizer.step()
+""",
+        by(
+            "Call loss.backward(), which stores the gradients in .grad",
+            "torch.autograd.grad(loss, list(net.parameters()))",
+            "loss.backward()",
+        ),
+        by(
+            "assign what torch.autograd.grad returns: `p.grad = g` for each parameter",
+            "    torch.autograd.grad(loss, list(net.parameters()))",
+            "    for p, g in zip(net.parameters(), torch.autograd.grad(loss, list(net.parameters()))):\n        p.grad = g",
+        ),
+        symptom=STILL,
+    ),
+    "backward is given some inputs": case(
+        "AG301",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = net(x).mean()
+    loss.backward(inputs=[net.bias])
+    optimizer.step()
+""",
+        by("Leave out `inputs`", "inputs=[net.bias]", ""),
+        by("add it to the list", "inputs=[net.bias]", "inputs=[net.bias, net.weight]"),
+        symptom=STILL,
+    ),
     "backward is never called": case(
         "AG305",
         NET

@@ -76,6 +76,16 @@ for _ in range(2):
             "(x - 0.1 * x.grad.sign()).clamp(-1, 1).detach().requires_grad_()",
         ),
     ),
+    "an optimizer is given copies of parameters": case(
+        "AG302",
+        """
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD([p.clone() for p in net.parameters()], lr=0.1)
+net(torch.randn(4, 3)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Give the optimizer the model's parameters themselves", "p.clone()", "p"),
+    ),
     "an optimizer is given a non-leaf": case(
         "AG302",
         """

@@ -5,6 +5,25 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a module is copied when it is called": case(
+        "AG107",
+        """
+import copy
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(4, 4), nn.Linear(4, 1)
+    def forward(self, x):
+        return copy.deepcopy(self.head)(self.first(x))
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+before = net.head.weight.detach().clone()
+net(torch.randn(3, 4)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Compute with net.head.weight, net.head.bias themselves", "copy.deepcopy(self.head)", "self.head"),
+        symptom="torch.equal(net.head.weight, before)",
+    ),
     "layers are held in a list": case(
         "AG107",
         """

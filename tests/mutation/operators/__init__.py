@@ -1,6 +1,8 @@
 """The kinds of faults: each finds the places of a program that it can be planted at."""
 
 from . import (
+    accumulating,
+    copying,
     cuts,
     freezing,
     gradients,
@@ -14,6 +16,7 @@ from . import (
     sampling,
     state,
     training,
+    wiring,
     writes,
 )
 
@@ -25,12 +28,15 @@ KINDS = {
         sampling,
         writes,
         protocol,
+        accumulating,
+        wiring,
         membership,
         state,
         gradients,
         hooks,
         leaks,
         registering,
+        copying,
         freezing,
         training,
         numbers,

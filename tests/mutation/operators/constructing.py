@@ -42,3 +42,8 @@ def bound(anatomy: Anatomy) -> Iterator[tuple[ast.Assign, str]]:
 
 def _is_parameters(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "parameters"
+
+
+def together(anatomy: Anatomy, one: ast.AST, other: ast.AST) -> bool:
+    """Whether both are in one function, so that a name of the one means the same to the other."""
+    return next(anatomy.around(one, ast.FunctionDef), None) is next(anatomy.around(other, ast.FunctionDef), None)

@@ -35,7 +35,15 @@ def assigned(anatomy: Anatomy) -> Iterator[tuple[ast.Assign, str]]:
                 yield statement, target.id
 
 
-def replacing(name: str, template: str, *, scalar: bool = False, dims: int = 0, values_read: bool = False) -> Kind:
+def replacing(
+    name: str,
+    template: str,
+    *,
+    scalar: bool = False,
+    dims: int = 0,
+    values_read: bool = False,
+    sound: frozenset[str] = frozenset(),
+) -> Kind:
     """A kind that puts a template in the place of a differentiable result."""
 
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
@@ -44,4 +52,4 @@ def replacing(name: str, template: str, *, scalar: bool = False, dims: int = 0, 
             if fact.dtype == "float32" and fact.dim >= dims and (fact.scalar or not scalar):
                 yield anatomy.replaced(node, template)
 
-    return Kind(name, plant, values=values_read, minor=PARTIAL)
+    return Kind(name, plant, values=values_read, minor=PARTIAL - sound, sound=sound)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.mutation.anatomy import Anatomy, Planted
 from tests.mutation.kinds import PARTIAL, Kind
 
-from .constructing import owners, parameters
+from .constructing import owners, parameters, together
 
 
 def _frozen(name: str, *, behind: bool) -> Kind:
@@ -23,6 +23,23 @@ def _frozen(name: str, *, behind: bool) -> Kind:
             yield anatomy.after(statement, line) if behind else anatomy.before(statement, line)
 
     return Kind(name, plant)
+
+
+def _frozen_by_a_round(anatomy: Anatomy) -> Iterator[Planted]:
+    """All that an optimizer has is frozen behind its step, and never thawed for the next round."""
+    whole = {id(call.func.value) for made, call in parameters(anatomy) if made.args[0] is call}  # type: ignore[attr-defined]
+    made = {
+        anatomy.source(statement.targets[0]): (statement, module)  # type: ignore[attr-defined]
+        for statement, module in owners(anatomy)
+        if id(module) in whole
+    }
+    for call in anatomy.calls("step", "optimizer"):
+        assert isinstance(call.func, ast.Attribute)
+        found, statement = made.get(anatomy.source(call.func.value)), anatomy.alone(call)
+        if found is None or statement is None or anatomy.fact(call).times < 2:
+            continue
+        if together(anatomy, found[0], statement):
+            yield anatomy.after(statement, f"{anatomy.source(found[1])}.requires_grad_(False)")
 
 
 def _thawed(anatomy: Anatomy) -> Iterator[Planted]:
@@ -50,6 +67,7 @@ def _never_asked(anatomy: Anatomy) -> Iterator[Planted]:
 KINDS = (
     _frozen("frozen before the optimizer", behind=False),
     _frozen("frozen behind the optimizer", behind=True),
+    Kind("frozen by the first round", _frozen_by_a_round),
     Kind("not frozen", _thawed, minor=PARTIAL),
     Kind("no grad asked for", _never_asked),
 )

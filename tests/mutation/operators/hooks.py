@@ -36,6 +36,25 @@ def _parameter_hook(anatomy: Anatomy) -> Iterator[Planted]:
             yield anatomy.after(statement, line)
 
 
+def _writing_hook(anatomy: Anatomy) -> Iterator[Planted]:
+    """A hook writes into the gradient that it is given, which others share."""
+    for statement, name in assigned(anatomy):
+        fact = anatomy.fact(statement.value)
+        if fact.always and fact.arrives:
+            yield anatomy.after(statement, f"{name}.register_hook(lambda gradient: gradient.zero_())")
+
+
+def _detaching_hook(anatomy: Anatomy) -> Iterator[Planted]:
+    """A forward hook gives another output: the same without its graph."""
+    for statement, module in owners(anatomy):
+        for child in anatomy.fact(module).children:
+            line = (
+                f"{anatomy.source(module)}.get_submodule({child!r}).register_forward_hook("
+                "lambda _, __, out: out.detach() if torch.is_tensor(out) else None)"
+            )
+            yield anatomy.after(statement, line)
+
+
 _FUNCTION = (
     "class Planted(torch.autograd.Function):",
     "    @staticmethod",
@@ -85,6 +104,8 @@ def _is_function(base: ast.expr) -> bool:
 
 KINDS = (
     Kind("hook gives zeros", _zero_hook, values=True, minor=PARTIAL),
+    Kind("hook writes in place", _writing_hook, values=True, minor=PARTIAL),
+    Kind("forward hook detaches", _detaching_hook, minor=PARTIAL),
     Kind("module hook gives zeros", _module_hook, values=True, minor=PARTIAL),
     Kind("parameter's hook gives zeros", _parameter_hook, values=True),
     _function("Function gives None", "None", minor=PARTIAL),  # None is a zero that costs nothing: as the next one.

@@ -24,7 +24,9 @@ def _kept(name: str, first: str, each: str) -> Kind:
 
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
         for statement, value in assigned(anatomy):
-            loops = list(anatomy.around(statement, ast.For, ast.While))
+            around = list(anatomy.around(statement, ast.For, ast.While, ast.FunctionDef))
+            own = next((number for number, each in enumerate(around) if isinstance(each, ast.FunctionDef)), len(around))
+            loops = around[:own]  # A name that a closure binds is another one than that of the loop outside.
             if loops and anatomy.fact(statement.value).times > 1:
                 place = loops[-1].lineno - 1
                 inner = anatomy.after(statement, each.replace("{}", value))

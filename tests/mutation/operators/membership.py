@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.mutation.anatomy import Anatomy, Planted
 from tests.mutation.kinds import Kind
 
-from .constructing import bound, owners, parameters
+from .constructing import bound, owners, parameters, together
 
 
 def _left_out(anatomy: Anatomy) -> Iterator[Planted]:
@@ -27,6 +27,12 @@ def _wrong_copy(anatomy: Anatomy) -> Iterator[Planted]:
         yield anatomy.replaced(call.func.value, "copy.deepcopy({})")
 
 
+def _non_leaves(anatomy: Anatomy) -> Iterator[Planted]:
+    for made, call in parameters(anatomy):
+        if made.args[0] is call:
+            yield anatomy.replaced(call, "[each.clone() for each in {}]")
+
+
 def _twice(anatomy: Anatomy) -> Iterator[Planted]:
     for _, call in parameters(anatomy):
         if not isinstance(anatomy.parent(call), ast.Starred):
@@ -40,7 +46,7 @@ def _second_optimizer(anatomy: Anatomy) -> Iterator[Planted]:
     for call in anatomy.calls("step", "optimizer"):
         assert isinstance(call.func, ast.Attribute)
         name, statement = anatomy.source(call.func.value), anatomy.alone(call)
-        if statement is not None and name in made and id(made[name]) in held and _together(anatomy, made[name], call):
+        if statement is not None and name in made and id(made[name]) in held and together(anatomy, made[name], call):
             construction = anatomy.source(made[name].value)
             yield _both(anatomy, made[name], statement, f"other_{name.replace('.', '_')} = {construction}")
 
@@ -52,11 +58,6 @@ def _both(anatomy: Anatomy, made: ast.stmt, step: ast.stmt, line: str) -> Plante
     row = made.end_lineno or made.lineno
     new = anatomy.after(made, line).rows[row]
     return Planted(row + 1, (*stepped.rows[:row], new, *stepped.rows[row:]))
-
-
-def _together(anatomy: Anatomy, one: ast.AST, other: ast.AST) -> bool:
-    """Whether both are in one function, so that a name of the one means the same to the other."""
-    return next(anatomy.around(one, ast.FunctionDef), None) is next(anatomy.around(other, ast.FunctionDef), None)
 
 
 def _child_replaced(anatomy: Anatomy) -> Iterator[Planted]:
@@ -90,13 +91,14 @@ def _made_in_loop(anatomy: Anatomy) -> Iterator[Planted]:
         statement = made.get(anatomy.source(call.func.value))
         loops = list(anatomy.around(call, ast.For, ast.While))
         outside = statement is not None and loops and statement not in list(ast.walk(loops[0]))
-        if outside and _together(anatomy, statement, call):
+        if outside and together(anatomy, statement, call):
             yield anatomy.before(loops[0].body[0], anatomy.source(statement))
 
 
 KINDS = (
     Kind("left out of the optimizer", _left_out),
     Kind("optimizer of a copy", _wrong_copy),
+    Kind("optimizer of results", _non_leaves),
     Kind("parameter twice", _twice),
     Kind("second optimizer", _second_optimizer),
     Kind("module replaced", _child_replaced),

@@ -55,6 +55,23 @@ def _unwrapped(anatomy: Anatomy) -> Iterator[Planted]:
                 yield anatomy.edited(decorator.lineno, decorator.lineno, [], also=inside)
 
 
+def _widened(anatomy: Anatomy) -> Iterator[Planted]:
+    """A block without gradients goes on for one statement more."""
+    for block in anatomy.of(ast.With):
+        if len(block.items) != 1 or not _is_no_grad(block.items[0].context_expr):
+            continue
+        body = anatomy.body(block)
+        later = body[body.index(block) + 1 :][:1]
+        for statement in later:
+            if isinstance(statement, ast.Assign | ast.Return) and any(
+                anatomy.parent(node) is statement for node in reached(anatomy)
+            ):
+                head = Row(anatomy.lines[block.lineno - 1], planted=True)
+                inner = [Row(line) for line in anatomy.lines[block.lineno : block.end_lineno]]
+                line = Row("    " + anatomy.lines[statement.lineno - 1], planted=True)
+                yield anatomy.edited(block.lineno, statement.end_lineno or statement.lineno, [head, *inner, line])
+
+
 def _is_no_grad(node: ast.expr) -> bool:
     called = node.func if isinstance(node, ast.Call) else node
     return isinstance(called, ast.Attribute) and called.attr in {"no_grad", "inference_mode"}
@@ -66,5 +83,6 @@ KINDS = (
     _decorator("no_grad"),
     _decorator("inference_mode"),
     Kind("grad mode leaked", _leaked, minor=PARTIAL),
+    Kind("no_grad widened", _widened, minor=PARTIAL),
     Kind("no_grad dropped", _unwrapped, minor=PARTIAL),
 )

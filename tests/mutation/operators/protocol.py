@@ -26,7 +26,8 @@ def _clearings(anatomy: Anatomy) -> Iterator[ast.stmt]:
 
 
 def _backwards(anatomy: Anatomy) -> Iterator[ast.stmt]:
-    return (each for call in anatomy.calls("backward") if (each := anatomy.alone(call)))
+    for name in ("backward", "manual_backward"):
+        yield from (each for call in anatomy.calls(name) if (each := anatomy.alone(call)))
 
 
 def _gradient_reads(anatomy: Anatomy) -> Iterator[ast.stmt]:
@@ -52,9 +53,20 @@ def _zero_grad_between(anatomy: Anatomy) -> Iterator[Planted]:
                 yield anatomy.moved(statement, target, behind=True)
                 break
         for target in _beside(anatomy, statement, _steps(anatomy)):
-            if target.lineno < statement.lineno:
+            if target.lineno < statement.lineno and not _of_another(anatomy, statement, target):
                 yield anatomy.moved(statement, target, behind=False)
                 break
+
+
+def _of_another(anatomy: Anatomy, clearing: ast.stmt, step: ast.stmt) -> bool:
+    """Whether one optimizer clears and another one steps."""
+    match clearing, step:
+        case (
+            ast.Expr(value=ast.Call(func=ast.Attribute(value=one))),
+            ast.Expr(value=ast.Call(func=ast.Attribute(value=other))),
+        ):
+            return anatomy.fact(one).kind == "optimizer" and anatomy.source(one) != anatomy.source(other)
+    return False
 
 
 def _step_first(anatomy: Anatomy) -> Iterator[Planted]:

@@ -18,6 +18,15 @@ def _evaluating(anatomy: Anatomy) -> Iterator[Planted]:
             yield anatomy.after(statement, f"{anatomy.source(module)}.eval()")
 
 
+def _train_dropped(anatomy: Anatomy) -> Iterator[Planted]:
+    """After an evaluation the model is not told that it trains again."""
+    ends = [each for call in anatomy.calls("eval", "module") if (each := anatomy.alone(call))]
+    for call in anatomy.calls("train", "module"):
+        statement = anatomy.alone(call)
+        if statement is not None and ends and anatomy.fact(call.func.value).modes:  # type: ignore[attr-defined]
+            yield anatomy.dropped(statement, *ends)
+
+
 def _optimizer_mode(anatomy: Anatomy) -> Iterator[Planted]:
     """A schedule-free optimizer is not told what comes."""
     for name in ("train", "eval"):
@@ -73,6 +82,7 @@ def _rng_not_kept(anatomy: Anatomy) -> Iterator[Planted]:
 
 KINDS = (
     Kind("left in evaluation", _evaluating, minor=ANY),
+    Kind("train() dropped", _train_dropped, minor=ANY),
     Kind("optimizer not told its mode", _optimizer_mode),
     Kind("schedule before the step", _schedule_first, minor=ANY),
     Kind("checkpoint the other way", _reentrant),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tests.mutation.anatomy import Anatomy, Planted
-from tests.mutation.effects import CHANGES
+from tests.mutation.effects import CHANGES, STARVES
 from tests.mutation.kinds import Kind
 
 from .flowing import values
@@ -14,6 +14,7 @@ from .flowing import values
 SEEN = frozenset({CHANGES})
 """Autograd sees the write: if that does not raise, the gradients are those of what is now computed."""
 _ACTIVATIONS = {"relu", "sigmoid", "tanh"}
+_METHODS = {"add", "mul", "sub", "div", "clamp", "masked_fill", "exp", "sqrt", "pow", "abs", "log"}
 
 
 def _arguments(anatomy: Anatomy) -> Iterator[tuple[ast.Name, ast.stmt]]:
@@ -57,6 +58,15 @@ def _activation(anatomy: Anatomy) -> Iterator[Planted]:
             yield anatomy.replaced(call.func, f"{anatomy.source(call.func)}_")
         elif call.func.attr in {"ReLU", "SiLU", "ELU", "LeakyReLU"} and fact.kind == "module" and not call.keywords:
             yield anatomy.replaced(call, f"{anatomy.source(call)[:-1]}{', ' * bool(call.args)}inplace=True)")
+
+
+def _underscore_added(anatomy: Anatomy) -> Iterator[Planted]:
+    """`x.masked_fill(mask, value)` becomes `x.masked_fill_(mask, value)`."""
+    for call, fact in anatomy.evaluated():
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+            receiver = anatomy.fact(call.func.value)
+            if fact.kind == receiver.kind == "tensor" and receiver.differentiable and fact.dtype == receiver.dtype:
+                yield anatomy.replaced(call.func, f"{anatomy.source(call.func)}_")
 
 
 def _augmented(anatomy: Anatomy) -> Iterator[Planted]:
@@ -111,6 +121,7 @@ KINDS = (
     _behind("written through data", "{}.data.mul_(0.5)"),
     _behind("written through numpy", "{}.detach().numpy()[...] = 0.5"),
     Kind("activation in place", _activation, sound=SEEN),
+    Kind("underscore added", _underscore_added, sound=SEEN | {STARVES}),
     Kind("sum in place", _augmented, sound=SEEN),
     Kind("leaf in place", _on_leaf),
     _weights_between("{}.data.mul_(0.5)"),
