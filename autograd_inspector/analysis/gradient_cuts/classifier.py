@@ -111,7 +111,7 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     if is_a(op.name, OpKind.REWRAPS) or op.has(Trait.EXPORT):
         return "left autograd"
     sampled = region.library.startswith(SAMPLING)
-    if region.kind == "enabled" or sampled or op.has(Trait.FUNCTION):
+    if region.kind == "enabled" or sampled:
         return "non-differentiable"
     return region.kind if differentiable(capture.tensors[through].dtype) else "non-differentiable"
 
