@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Raw, json
+
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
@@ -195,7 +197,7 @@ def left_behind(
     return with_reports(merged_parts(parts), {capture.rank: report})
 
 
-def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
+def gather(report: ReportData, *, timeout: float, group: Any, captures: bool = False) -> RanksReport:
     """The report of all ranks, on each of them; see ``Report.gather``."""
     from autograd_inspector.capture.gathering import exchange
 
@@ -203,4 +205,20 @@ def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
         return merged_parts(parts).to_json().encode()
 
     merged = RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
-    return with_reports(merged, {max(report.capture.rank, 0): report})
+    own = {max(report.capture.rank, 0): report}
+    if not captures:
+        return with_reports(merged, own)
+    whole = exchange(encode(report).encode(), _as_one, timeout=timeout, group=group)
+    return with_reports(merged, dict(sorted({**_one_by_one(whole), **own}.items())))
+
+
+def _as_one(reports: Mapping[int, bytes]) -> bytes:
+    """The JSON of several reports in one."""
+    return json.encode({str(rank): Raw(text) for rank, text in reports.items()})
+
+
+def _one_by_one(text: bytes) -> dict[int, ReportData]:
+    from autograd_inspector.api.report import Report
+
+    told = json.decode(text, type=dict[str, Raw])
+    return {int(rank): Report.from_json(bytes(each)) for rank, each in told.items()}

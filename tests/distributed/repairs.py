@@ -147,4 +147,63 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
         ("import Replicate, distribute_tensor", "import Partial, Replicate, distribute_tensor"),
         ("weight.to_local()", "weight.to_local(grad_placements=[Partial()])"),
     ),
+    "tied_after_wrap": (
+        ("model = DDP(Words())", "net = Words()"),
+        (
+            "model.module.head.weight = model.module.emb.weight",
+            "net.head.weight = net.emb.weight\n    model = DDP(net)",
+        ),
+    ),
+    "weight_norm_after_wrap": (
+        ("model = DDP(", "net = "),
+        (", find_unused_parameters=True)", ""),
+        ("weight_norm(model.module[0])", "weight_norm(net[0])\n    model = DDP(net)"),
+    ),
+    "rollback_on_spike": (
+        (
+            "value = loss.item()",
+            "total = loss.detach().clone()\n        dist.all_reduce(total)\n        value = total.item()",
+        ),
+    ),
+    "weights_broadcast_each_step": (
+        ("        opt.step()  # also\n", ""),
+        ("        with torch.no_grad():\n", ""),
+        (
+            "            for p in net.parameters():\n                dist.broadcast(p, src=0)",
+            "        for p in net.parameters():\n            dist.all_reduce(p.grad)\n"
+            "            p.grad /= dist.get_world_size()\n        opt.step()",
+        ),
+    ),
+    "local_sgd_summed": (
+        ("dist.all_reduce(p.data)", "dist.all_reduce(p.data)\n            p.data /= dist.get_world_size()"),
+    ),
+    "full_tensor_clamped": (("p.full_tensor().clamp_", "p.clamp_"),),
+    "summon_without_writeback": (("writeback=False", "writeback=True"),),
+    "own_batch_called_replicated": (("manual_seed(dist.get_rank())", "manual_seed(0)"),),
+    "embedding_used_outside": (
+        ("    fully_shard(model.emb)\n", ""),
+        ("torch.tanh(self.body(self.emb(ids)))", "torch.tanh(self.body(self.emb(ids))) @ self.emb.weight.t()"),
+        ("logits = hidden @ model.emb.weight.t()", "logits = hidden"),
+    ),
+    "state_consolidated_on_rank_zero": (
+        ("        if dist.get_rank() == 0:\n", ""),
+        ("            opt.consolidate_state_dict(to=0)", "        opt.consolidate_state_dict(to=0)"),
+        ("            opt.state_dict()", "        if dist.get_rank() == 0:\n            opt.state_dict()"),
+    ),
+    "cleared_after_schedule": (
+        ("        opt.zero_grad()  # cause\n", ""),
+        ("opt.step()  # also", "opt.step()\n        opt.zero_grad()"),
+    ),
+    "lightning_gathered_without_gradient": (
+        ("self.all_gather(a)", "self.all_gather(a, sync_grads=True)"),
+        ("self.all_gather(b)", "self.all_gather(b, sync_grads=True)"),
+    ),
+    "accelerate_unwrapped": (("plain(x)", "model(x)"),),
+    "forward_in_no_sync": (
+        ("        first.backward()\n        last.backward()", "        last.backward()"),
+        (
+            "            last = F.mse_loss(model(x[4:]), y[4:]) / 2",
+            "            first.backward()\n        last = F.mse_loss(model(x[4:]), y[4:]) / 2",
+        ),
+    ),
 }
