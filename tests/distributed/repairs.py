@@ -170,8 +170,7 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
         ("        with torch.no_grad():\n", ""),
         (
             "            for p in net.parameters():\n                dist.broadcast(p, src=0)",
-            "        for p in net.parameters():\n            dist.all_reduce(p.grad)\n"
-            "            p.grad /= dist.get_world_size()\n        opt.step()",
+            "        for p in net.parameters():\n            dist.all_reduce(p.grad.div_(2))\n        opt.step()",
         ),
     ),
     "local_sgd_summed": (
