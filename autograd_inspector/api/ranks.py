@@ -197,8 +197,10 @@ def left_behind(
     return with_reports(merged_parts(parts), {capture.rank: report})
 
 
-def gather(report: ReportData, *, timeout: float, group: Any, captures: bool = False) -> RanksReport:
-    """The report of all ranks, on each of them; see ``Report.gather``."""
+def gather(
+    report: ReportData, *, timeout: float, group: Any, read: Callable[[bytes], ReportData] | None = None
+) -> RanksReport:
+    """The report of all ranks, on each of them; see ``Report.gather``. ``read``: whole reports come along, as JSON."""
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
@@ -206,19 +208,14 @@ def gather(report: ReportData, *, timeout: float, group: Any, captures: bool = F
 
     merged = RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
     own = {max(report.capture.rank, 0): report}
-    if not captures:
+    if read is None:
         return with_reports(merged, own)
     whole = exchange(encode(report).encode(), _as_one, timeout=timeout, group=group)
-    return with_reports(merged, dict(sorted({**_one_by_one(whole), **own}.items())))
+    told = json.decode(whole, type=dict[str, Raw])
+    others = {int(rank): read(bytes(text)) for rank, text in told.items() if int(rank) not in own}
+    return with_reports(merged, dict(sorted({**others, **own}.items())))
 
 
 def _as_one(reports: Mapping[int, bytes]) -> bytes:
     """The JSON of several reports in one."""
     return json.encode({str(rank): Raw(text) for rank, text in reports.items()})
-
-
-def _one_by_one(text: bytes) -> dict[int, ReportData]:
-    from autograd_inspector.api.report import Report
-
-    told = json.decode(text, type=dict[str, Raw])
-    return {int(rank): Report.from_json(bytes(each)) for rank, each in told.items()}

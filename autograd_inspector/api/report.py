@@ -130,7 +130,7 @@ class Report(ReportData, frozen=True, dict=True):
         """
         from autograd_inspector.api.ranks import gather
 
-        return gather(self, timeout=timeout, group=group, captures=captures)
+        return gather(self, timeout=timeout, group=group, read=Report.from_json if captures else None)
 
     def _display_(self) -> ReportWidget | str:
         """What marimo shows for a report."""

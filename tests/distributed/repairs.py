@@ -1,6 +1,8 @@
 """What the fixes ask for: program -> pairs of its text and what takes the place of that."""
 
-REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
+from tests.distributed.repairs_alike import ALIKE
+
+REPAIRS: dict[str, tuple[tuple[str, str], ...]] = ALIKE | {
     "ddp_module_called": (("model.module(x)", "model(x)"),),
     "no_sync_last": (
         ("for _ in range(3):\n            with model.no_sync():", "for _ in range(1):\n            if True:"),
@@ -205,4 +207,62 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
             "            first.backward()\n        last = F.mse_loss(model(x[4:]), y[4:]) / 2",
         ),
     ),
+    "comm_hook_does_nothing": (("    model.register_comm_hook(None, noop_hook)  # cause\n", ""),),
+    "comm_hook_sums": (("f.value()[0])", "f.value()[0] / dist.get_world_size())"),),
+    "flat_shards_clipped": (("nn.utils.clip_grad_norm_(net.parameters(), 0.05)", "net.clip_grad_norm_(0.05)"),),
+    "functional_result_dropped": (("funcol.all_reduce(p.grad", "p.grad = funcol.all_reduce(p.grad"),),
+    "group_of_one": ((", process_group=mine)", ")"),),
+    "hybrid_never_all_reduced": (("set_requires_all_reduce(False)", "set_requires_all_reduce(True)"),),
+    "init_sync_off": ((", init_sync=False)", ")"),),
+    "iterable_not_sharded": (("iter(self.rows)", "iter(self.rows[dist.get_rank() :: dist.get_world_size()])"),),
+    "last_handle_awaited": (
+        ("async_op=True)  # cause\n        work.wait()", "async_op=True)\n            work.wait()"),
+    ),
+    "loader_without_sampler": (("batch_size=4, shuffle=True)", "batch_size=4, sampler=sampler)"),),
+    "method_of_module": (
+        (
+            "return self.head(self.encoder(x).relu())",
+            "return F.cross_entropy(self.head(self.encoder(x[0]).relu()), x[1])",
+        ),
+        ("wrapped.module.training_step(batch)", "wrapped(batch)"),
+    ),
+    "model_not_prepared": (
+        ("opt, loader = acc.prepare(opt, loader)", "model, opt, loader = acc.prepare(model, opt, loader)"),
+    ),
+    "norm_of_local_shards": (
+        ("torch.stack(squares).sum().sqrt()", "reduced(torch.stack(squares).sum()).sqrt()"),
+        ("def run():", "def reduced(total):\n    dist.all_reduce(total)\n    return total\n\n\ndef run():"),
+    ),
+    "optimizer_before_flat": (
+        ("    opt = torch.optim.AdamW(net.parameters(), lr=1e-2)  # cause\n", ""),
+        (
+            'net = FSDP(net, device_id=torch.device("cpu"))  # also',
+            'net = FSDP(net, device_id=torch.device("cpu"))\n    opt = torch.optim.AdamW(net.parameters(), lr=1e-2)',
+        ),
+    ),
+    "optimizer_before_shard": (
+        ("    opt = torch.optim.AdamW(model.parameters(), lr=1e-2)  # also\n", ""),
+        (
+            "    fully_shard(model)  # cause",
+            "    fully_shard(model)\n    opt = torch.optim.AdamW(model.parameters(), lr=1e-2)",
+        ),
+    ),
+    "raw_variable_called": (("prediction = net(x)", "prediction = ddp(x)"),),
+    "reduced_before_backward": (
+        ("        loss.backward()  # also\n", ""),
+        (
+            "        for p in net.parameters():\n            dist",
+            "        loss.backward()\n        for p in net.parameters():\n            dist",
+        ),
+    ),
+    "reentrant_twice": (("use_reentrant=True", "use_reentrant=False"),),
+    "remainder_unsynced": (("boundary = (i + 1) % accum == 0", "boundary = (i + 1) % accum == 0 or i == batches - 1"),),
+    "sharding_left_unsynced": (
+        (
+            "        model.set_requires_gradient_sync(False)  # cause\n        for _ in range(2):\n",
+            "        for i in range(2):\n            model.set_requires_gradient_sync(i == 1)\n",
+        ),
+    ),
+    "summed_after_ddp": (("        for p in model.parameters():\n            dist.all_reduce(p.grad)  # cause\n", ""),),
+    "second_model_unwrapped": (("decoder = nn.Linear(3, 8)", "decoder = DDP(nn.Linear(3, 8))"),),
 }

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -34,7 +33,7 @@ def edits_lost(capture: Capture, reductions: Reductions) -> Iterator[EditLost]:
         if not (event.flat and event.tensors):
             continue
         flat = event.tensors[0]
-        swaps = [op for op in capture.ops if assigns(op) and any(write.tensor == flat for write in op.writes)]
+        swaps = [op for op in capture.ops if op.name == "set_data" and any(write.tensor == flat for write in op.writes)]
         for gathered, freed in pairwise(swaps):
             if gathered.call >= 0 or freed.call >= 0:
                 continue
@@ -49,7 +48,7 @@ def _edits(capture: Capture, gathered: Op, freed: Op, full: int, shard: int) -> 
     """The lines that wrote to the full memory, where nothing wrote to that of the shard behind them."""
     lines: dict[int, list[Op]] = {}
     for op in capture.ops[gathered.index + 1 : freed.index]:
-        written = {write.storage for write in op.writes} if not assigns(op) else set[int]()
+        written = {write.storage for write in op.writes} if op.name != "set_data" else set[int]()
         if shard in written:
             return  # It is written back.
         if full in written and not any(op.has(trait) for trait in _ASIDE):

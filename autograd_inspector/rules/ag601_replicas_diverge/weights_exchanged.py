@@ -18,7 +18,7 @@ def weights_exchanged(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"{call.name} sums {summarize_names(names)} over {call.world} ranks, and nothing divides the "
-            f"{agree(names, 'sum', 'sums')}: training goes on with weights {call.world} times as large",
+            f"{agree(names, 'sum', 'sums')}: training continues with weights {call.world} times as large",
             f"Divide by the number of ranks after {call.name}: `p.data /= dist.get_world_size()`.",
             analysis.places((call, "weights summed here"), (found.reached.step, "step() called here")),
             tuple(names),
