@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Raw, json
+
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.analysis.ranks.lanes import lanes_of
 from autograd_inspector.analysis.ranks.vitals import merged_vitals
@@ -195,12 +197,25 @@ def left_behind(
     return with_reports(merged_parts(parts), {capture.rank: report})
 
 
-def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
-    """The report of all ranks, on each of them; see ``Report.gather``."""
+def gather(
+    report: ReportData, *, timeout: float, group: Any, read: Callable[[bytes], ReportData] | None = None
+) -> RanksReport:
+    """The report of all ranks, on each of them; see ``Report.gather``. ``read``: whole reports come along, as JSON."""
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
         return merged_parts(parts).to_json().encode()
 
     merged = RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))
-    return with_reports(merged, {max(report.capture.rank, 0): report})
+    own = {max(report.capture.rank, 0): report}
+    if read is None:
+        return with_reports(merged, own)
+    whole = exchange(encode(report).encode(), _as_one, timeout=timeout, group=group)
+    told = json.decode(whole, type=dict[str, Raw])
+    others = {int(rank): read(bytes(text)) for rank, text in told.items() if int(rank) not in own}
+    return with_reports(merged, dict(sorted({**others, **own}.items())))
+
+
+def _as_one(reports: Mapping[int, bytes]) -> bytes:
+    """The JSON of several reports in one."""
+    return json.encode({str(rank): Raw(text) for rank, text in reports.items()})

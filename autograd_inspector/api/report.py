@@ -117,17 +117,20 @@ class Report(ReportData, frozen=True, dict=True):
 
         return ReportWidget(self, compare=compare, name=name)
 
-    def gather(self, *, timeout: float = 60.0, group: Any = None) -> RanksReport:
+    def gather(self, *, timeout: float = 60.0, group: Any = None, captures: bool = False) -> RanksReport:
         """One report of all ranks of a torch.distributed process group; call it on every rank.
 
         ``placement`` has a column per rank; the column of a rank without parameters is empty. Placement and findings
         are sent as JSON over the group's store (by default the store of the default group): no tensor, no pickle, no
         collective. Without a process group, this is the report of rank 0. Raises TimeoutError on every rank that took
         part, with the ranks that did not respond within ``timeout`` seconds; the group remains usable.
+
+        ``captures``: the whole report of each rank is sent, too, and kept in ``reports``, so that the widget can switch
+        between the ranks. Pass the same on every rank; it costs the memory of all reports on each of them.
         """
         from autograd_inspector.api.ranks import gather
 
-        return gather(self, timeout=timeout, group=group)
+        return gather(self, timeout=timeout, group=group, read=Report.from_json if captures else None)
 
     def _display_(self) -> ReportWidget | str:
         """What marimo shows for a report."""

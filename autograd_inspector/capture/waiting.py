@@ -21,6 +21,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.program_events import Communicated, Event, StoodStill, WrapperCalled
+from autograd_inspector.own_files import is_own_file
 
 Told = Callable[[Capture | None], None]
 """Given what is known of a rank that stands still; None once it has moved on."""
@@ -29,6 +30,10 @@ _LOOKS = 10
 _SLOWEST = 1.0
 """Seconds between two looks, at most."""
 _WAITING = frozenset({"wait", "backward", "synchronize", "recv_object_list", "monitored_barrier"})
+
+_PACKAGE = "/torch/distributed/"
+_DISPATCHING = ("/torch/_ops.py", "/torch/_library/", "/torch/autograd/function.py")
+"""Between a function of torch's and what it calls in C++."""
 
 
 class Waiting:
@@ -110,7 +115,7 @@ class Waiting:
                     sites.append(_site(recording.stacks.chains[event.site]))
                 moved = replace(event, at=0, site=known[event.site])
                 events.append(replace(moved, tensors=()) if isinstance(moved, Communicated) else moved)
-        waits = hasattr(dist, name) or name in _WAITING
+        waits = hasattr(dist, name) or name in _WAITING or _within_distributed(frame)
         if hasattr(dist, name) and name not in _WAITING:
             calls = [event for event in events if isinstance(event, Communicated)]
             here = sum(call.name == name and sites[call.site] == sites[0] for call in calls)
@@ -132,3 +137,14 @@ def _function(frame: FrameType | None) -> str:
             name = frame.f_code.co_name
         frame = frame.f_back
     return name
+
+
+def _within_distributed(frame: FrameType | None) -> bool:
+    """Whether torch.distributed itself called what runs now: for ``full_tensor()``, for a state, for a step."""
+    while frame is not None and _passes_on(frame.f_code.co_filename.replace("\\", "/")):
+        frame = frame.f_back
+    return frame is not None and _PACKAGE in frame.f_code.co_filename.replace("\\", "/")
+
+
+def _passes_on(path: str) -> bool:
+    return is_own_file(path) or any(part in path for part in _DISPATCHING)

@@ -9,9 +9,10 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ResultDiscarded
-from autograd_inspector.model.remedy import OutOfPlace, Remedies, WriteInto
+from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, TakeOff, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -54,9 +55,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "In-place operations" in the documentation of torch.Tensor: methods that end in an underscore modify the tensor.
     """
     by_line: dict[object, list[ResultDiscarded]] = {}
+    spread = {row.tensor for row in analysis.capture.placement.rows if row.sharding is not None}
     for event in analysis.capture.events_of(ResultDiscarded):
         if event.written:
-            yield _lost(analysis, event)
+            yield (_lost_gathered if spread.issuperset(event.tensors) else _lost)(analysis, event)
         elif event.in_hook:
             yield _unreturned(analysis, event)
         elif event.of == "values":
@@ -67,6 +69,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for events in by_line.values():
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
+    for lost in edits_lost(analysis.capture, analysis.reductions):
+        yield _not_written_back(analysis, lost)
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
@@ -152,6 +156,43 @@ def _writes_parameters_too(analysis: Analysis, event: ResultDiscarded) -> bool:
         op.writes and op.index not in lost and line_of(analysis, op.site) == line
         for op in capture.ops
         if op.name == event.name
+    )
+
+
+def _lost_gathered(analysis: Analysis, event: ResultDiscarded) -> Problem:
+    """The copy that was gathered of a DTensor is written, and nothing of it comes back to the shards."""
+    names, op = names_of(analysis, event.tensors), analysis.capture.ops[event.at]
+    made = [analysis.capture.tensors[write.tensor].birth for write in op.writes]
+    gathered = [analysis.capture.ops[birth].site for birth in made if birth >= 0]
+    return Problem(
+        "warning",
+        f"`{event.name}` writes into a copy that was gathered of {summarize_names(names)}, and nothing reads it "
+        f"afterwards: {agree(names, 'the parameter is a DTensor, and its shards keep', 'the parameters are DTensors, and their shards keep')} "
+        "their values",
+        "Write to the DTensor itself, under torch.no_grad(): `p.clamp_(...)` instead of `p.full_tensor().clamp_(...)`. "
+        "Each rank then writes its shard.",
+        analysis.user_frames(event.site, "written and lost here"),
+        tuple(names),
+        ops=(event.at,),
+        cures=tuple((TakeOff(place),) for site in gathered[:1] for place in analysis.user_frames(site, "")[:1]),
+    )
+
+
+def _not_written_back(analysis: Analysis, lost: EditLost) -> Problem:
+    """The full parameters are given back their shards, which nothing was written to."""
+    names = names_of(analysis, lost.tensors)
+    there = analysis.user_frames(lost.gathered.site, "parameters gathered here")
+    return Problem(
+        "warning",
+        f"`{lost.edit.name}` changes {summarize_names(names)} while FullyShardedDataParallel has gathered all of "
+        f"{agree(names, 'it', 'them')}, and no rank writes the new values to its shard: "
+        f"{agree(names, 'the parameter keeps its old value', 'the parameters keep their old values')}",
+        "Leave `writeback=False` out where parameters are changed: with `FSDP.summon_full_params(model)` each rank "
+        "writes its part back.",
+        (*analysis.user_frames(lost.edit.site, "changed here"), *there),
+        tuple(names),
+        ops=(lost.edit.index,),
+        cures=tuple((SetArgument(place, "summon_full_params", "writeback", ""),) for place in there[:1]),
     )
 
 

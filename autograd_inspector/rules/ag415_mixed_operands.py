@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of
 from autograd_inspector.analysis.analysis import Analysis
@@ -56,7 +56,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _shards_and_whole(analysis: Analysis, op: Op) -> Iterator[Problem]:
     """A parameter that is spread over the ranks, and a tensor that this rank has for itself."""
     spread = {row.tensor: row for row in analysis.capture.placement.rows if row.sharding is not None}
-    shards = [tensor for tensor in op.inputs if tensor in spread]
+    shards = [tensor for given in op.inputs if (tensor := _viewed(analysis, given, spread)) >= 0]
     if not shards:
         return
     gathered = next((e for e in analysis.reductions.sharded_models if not set(shards).isdisjoint(e.tensors)), None)
@@ -84,6 +84,17 @@ def _shards_and_whole(analysis: Analysis, op: Op) -> Iterator[Problem]:
         tuple(names),
         ops=(op.index,),
     )
+
+
+def _viewed(analysis: Analysis, tensor: int, spread: Collection[int]) -> int:
+    """The parameter that a tensor is, or is a view of: ``weight.t()``; -1 where that is none of those."""
+    tensors, ops = analysis.capture.tensors, analysis.capture.ops
+    while tensor not in spread:
+        birth = tensors[tensor].birth
+        if birth < 0 or not is_a(ops[birth].name, OpKind.VIEWS) or not ops[birth].inputs:
+            return -1
+        tensor = ops[birth].inputs[0]
+    return tensor
 
 
 def _dtype(record: TensorRecord) -> str:

@@ -1,6 +1,8 @@
 """What the fixes ask for: program -> pairs of its text and what takes the place of that."""
 
-REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
+from tests.distributed.repairs_alike import ALIKE
+
+REPAIRS: dict[str, tuple[tuple[str, str], ...]] = ALIKE | {
     "ddp_module_called": (("model.module(x)", "model(x)"),),
     "no_sync_last": (
         ("for _ in range(3):\n            with model.no_sync():", "for _ in range(1):\n            if True:"),
@@ -147,4 +149,120 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
         ("import Replicate, distribute_tensor", "import Partial, Replicate, distribute_tensor"),
         ("weight.to_local()", "weight.to_local(grad_placements=[Partial()])"),
     ),
+    "tied_after_wrap": (
+        ("model = DDP(Words())", "net = Words()"),
+        (
+            "model.module.head.weight = model.module.emb.weight",
+            "net.head.weight = net.emb.weight\n    model = DDP(net)",
+        ),
+    ),
+    "weight_norm_after_wrap": (
+        ("model = DDP(", "net = "),
+        (", find_unused_parameters=True)", ""),
+        ("weight_norm(model.module[0])", "weight_norm(net[0])\n    model = DDP(net)"),
+    ),
+    "rollback_on_spike": (
+        (
+            "value = loss.item()",
+            "total = loss.detach().clone()\n        dist.all_reduce(total)\n        value = total.item()",
+        ),
+    ),
+    "weights_broadcast_each_step": (
+        ("        opt.step()  # also\n", ""),
+        ("        with torch.no_grad():\n", ""),
+        (
+            "            for p in net.parameters():\n                dist.broadcast(p, src=0)",
+            "        for p in net.parameters():\n            dist.all_reduce(p.grad.div_(2))\n        opt.step()",
+        ),
+    ),
+    "local_sgd_summed": (
+        ("dist.all_reduce(p.data)", "dist.all_reduce(p.data)\n            p.data /= dist.get_world_size()"),
+    ),
+    "full_tensor_clamped": (("p.full_tensor().clamp_", "p.clamp_"),),
+    "summon_without_writeback": (("writeback=False", "writeback=True"),),
+    "own_batch_called_replicated": (("manual_seed(dist.get_rank())", "manual_seed(0)"),),
+    "embedding_used_outside": (
+        ("    fully_shard(model.emb)\n", ""),
+        ("torch.tanh(self.body(self.emb(ids)))", "torch.tanh(self.body(self.emb(ids))) @ self.emb.weight.t()"),
+        ("logits = hidden @ model.emb.weight.t()", "logits = hidden"),
+    ),
+    "state_consolidated_on_rank_zero": (
+        ("        if dist.get_rank() == 0:\n", ""),
+        ("            opt.consolidate_state_dict(to=0)", "        opt.consolidate_state_dict(to=0)"),
+        ("            opt.state_dict()", "        if dist.get_rank() == 0:\n            opt.state_dict()"),
+    ),
+    "cleared_after_schedule": (
+        ("        opt.zero_grad()  # cause\n", ""),
+        ("opt.step()  # also", "opt.step()\n        opt.zero_grad()"),
+    ),
+    "lightning_gathered_without_gradient": (
+        ("self.all_gather(a)", "self.all_gather(a, sync_grads=True)"),
+        ("self.all_gather(b)", "self.all_gather(b, sync_grads=True)"),
+    ),
+    "accelerate_unwrapped": (("plain(x)", "model(x)"),),
+    "forward_in_no_sync": (
+        ("        first.backward()\n        last.backward()", "        last.backward()"),
+        (
+            "            last = F.mse_loss(model(x[4:]), y[4:]) / 2",
+            "            first.backward()\n        last = F.mse_loss(model(x[4:]), y[4:]) / 2",
+        ),
+    ),
+    "comm_hook_does_nothing": (("    model.register_comm_hook(None, noop_hook)  # cause\n", ""),),
+    "comm_hook_sums": (("f.value()[0])", "f.value()[0] / dist.get_world_size())"),),
+    "flat_shards_clipped": (("nn.utils.clip_grad_norm_(net.parameters(), 0.05)", "net.clip_grad_norm_(0.05)"),),
+    "functional_result_dropped": (("funcol.all_reduce(p.grad", "p.grad = funcol.all_reduce(p.grad"),),
+    "group_of_one": ((", process_group=mine)", ")"),),
+    "hybrid_never_all_reduced": (("set_requires_all_reduce(False)", "set_requires_all_reduce(True)"),),
+    "init_sync_off": ((", init_sync=False)", ")"),),
+    "iterable_not_sharded": (("iter(self.rows)", "iter(self.rows[dist.get_rank() :: dist.get_world_size()])"),),
+    "last_handle_awaited": (
+        ("async_op=True)  # cause\n        work.wait()", "async_op=True)\n            work.wait()"),
+    ),
+    "loader_without_sampler": (("batch_size=4, shuffle=True)", "batch_size=4, sampler=sampler)"),),
+    "method_of_module": (
+        (
+            "return self.head(self.encoder(x).relu())",
+            "return F.cross_entropy(self.head(self.encoder(x[0]).relu()), x[1])",
+        ),
+        ("wrapped.module.training_step(batch)", "wrapped(batch)"),
+    ),
+    "model_not_prepared": (
+        ("opt, loader = acc.prepare(opt, loader)", "model, opt, loader = acc.prepare(model, opt, loader)"),
+    ),
+    "norm_of_local_shards": (
+        ("torch.stack(squares).sum().sqrt()", "reduced(torch.stack(squares).sum()).sqrt()"),
+        ("def run():", "def reduced(total):\n    dist.all_reduce(total)\n    return total\n\n\ndef run():"),
+    ),
+    "optimizer_before_flat": (
+        ("    opt = torch.optim.AdamW(net.parameters(), lr=1e-2)  # cause\n", ""),
+        (
+            'net = FSDP(net, device_id=torch.device("cpu"))  # also',
+            'net = FSDP(net, device_id=torch.device("cpu"))\n    opt = torch.optim.AdamW(net.parameters(), lr=1e-2)',
+        ),
+    ),
+    "optimizer_before_shard": (
+        ("    opt = torch.optim.AdamW(model.parameters(), lr=1e-2)  # also\n", ""),
+        (
+            "    fully_shard(model)  # cause",
+            "    fully_shard(model)\n    opt = torch.optim.AdamW(model.parameters(), lr=1e-2)",
+        ),
+    ),
+    "raw_variable_called": (("prediction = net(x)", "prediction = ddp(x)"),),
+    "reduced_before_backward": (
+        ("        loss.backward()  # also\n", ""),
+        (
+            "        for p in net.parameters():\n            dist",
+            "        loss.backward()\n        for p in net.parameters():\n            dist",
+        ),
+    ),
+    "reentrant_twice": (("use_reentrant=True", "use_reentrant=False"),),
+    "remainder_unsynced": (("boundary = (i + 1) % accum == 0", "boundary = (i + 1) % accum == 0 or i == batches - 1"),),
+    "sharding_left_unsynced": (
+        (
+            "        model.set_requires_gradient_sync(False)  # cause\n        for _ in range(2):\n",
+            "        for i in range(2):\n            model.set_requires_gradient_sync(i == 1)\n",
+        ),
+    ),
+    "summed_after_ddp": (("        for p in model.parameters():\n            dist.all_reduce(p.grad)  # cause\n", ""),),
+    "second_model_unwrapped": (("decoder = nn.Linear(3, 8)", "decoder = DDP(nn.Linear(3, 8))"),),
 }

@@ -69,6 +69,25 @@ def test_a_rank_that_holds_nothing_has_an_empty_column(tmp_path):
     assert run_ranks(tmp_path, 2, body) == [[[0, 1], [[False, True]] * 4, 0, 0]] * 2
 
 
+def test_captures_come_along_where_they_are_asked_for(tmp_path):
+    """Each rank then has the report of every rank, with its ops, to switch between; else its own alone."""
+    body = """
+    def program():
+        out = network()(torch.ones(2, 3))
+        return out.exp().sum() if rank else out.sum()
+
+    with inspect() as inspection:
+        program().backward()
+    report = inspection.report
+    merged = report.gather(timeout=20, captures=True)
+    ops = {r: [op.name for op in each.capture.ops] for r, each in merged.reports.items()}
+    tell([[*ops], ["exp" in ops[r] for r in ops], merged.reports[rank] is report,
+          [*report.gather(timeout=20).reports], merged.of_rank(1 - rank).rank])
+    """
+    for rank, told in enumerate(run_ranks(tmp_path, 2, body)):
+        assert told == [[0, 1], [False, True], True, [rank], 1 - rank]
+
+
 def test_a_rank_that_does_not_come_is_named_and_the_group_lives_on(tmp_path):
     """One line after the timeout, whichever rank is missing; then collectives and the next gather() work."""
     body = """

@@ -143,18 +143,35 @@ os._exit(0)
 """
 
 
-def test_a_block_with_a_timeout_says_what_it_waits_for(tmp_path):
-    """The rank that waits says so, once, while it waits; the one that sleeps is not in a call that others share."""
+GATHERED = """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
+spread = distribute_tensor(torch.ones(4), init_device_mesh("cpu", (2,)), [Shard(0)])
+spread.full_tensor()  # Torch imports what it needs for that.
+with inspect("""
+
+
+@pytest.mark.parametrize("api", ["all_reduce", "full_tensor"])
+def test_a_block_with_a_timeout_says_what_it_waits_for(tmp_path, api):
+    """The rank that waits says so, once, while it waits; the one that sleeps is not in a call that others share.
+
+    Also where the program's line calls none itself: ``full_tensor()`` of a DTensor does.
+    """
+    text = IN_BLOCK
+    if api == "full_tensor":
+        text = text.replace("\nwith inspect(", GATHERED).replace(
+            "dist.all_reduce(torch.ones(2))", "spread.full_tensor()"
+        )
     program = tmp_path / "block.py"
-    program.write_text(IN_BLOCK)
+    program.write_text(text)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
     command = [*python(IMPORTED), str(program), str(tmp_path)]
     said = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=LIMIT).stderr
-    line = 1 + next(n for n, text in enumerate(IN_BLOCK.splitlines()) if text.endswith("# waits"))
-    waits = [text for text in said.splitlines() if "has waited" in text]
+    line = 1 + next(n for n, each in enumerate(text.splitlines()) if each.endswith("# waits"))
+    waits = [each for each in said.splitlines() if "has waited" in each]
     assert len(waits) == 1
     assert waits[0].startswith("autograd-inspect: rank 0 has waited ")
-    assert waits[0].endswith(f"in all_reduce at block.py:{line}")
+    assert waits[0].endswith(f"in {api} at block.py:{line}")
     assert "rank 0 has 0 findings" in said
     assert "rank 1 has 0 findings" in said
 

@@ -71,6 +71,8 @@ NO_ADVICE = {
     "rules/ag105_left_autograd.py: NumPy cannot take {}{} which requires grad": "a message",
     "rules/ag105_left_autograd.py: Use torch.distributed.nn.functional.{}, which has a gradient. If": "of ranks",
     "rules/ag202_unseen_edit/arrays.py: NumPy alias made here": "what a location is called",
+    "rules/ag205_result_discarded.py: Write to the DTensor itself": "of several ranks",
+    "rules/ag205_result_discarded.py: Leave `writeback=False` out": "of several ranks",
     "rules/ag305_gradient_protocol/scaler_order.py: GradScaler cannot unscale": "a message",
     "rules/ag409_state_missing/tensor_keys.py: KeyError": "what an error of torch looks like",
     "rules/ag415_mixed_operands.py: Call the sharded module itself": "of several ranks",

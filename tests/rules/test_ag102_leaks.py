@@ -189,3 +189,26 @@ def test_initialisation_and_ema_under_no_grad():
                     slow.mul_(0.9).add_(fast, alpha=0.1)
 
     silent(healthy)
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
+def test_a_function_with_a_derivative_under_no_grad():
+    """It has one: what cuts is the block that it was called in."""
+    net = nn.Linear(3, 1)
+
+    def program():
+        out = net(torch.ones(2, 3))
+        with torch.no_grad():
+            out = Doubled.apply(out)
+        out.sum().backward()
+
+    diagnosed(program, "AG102", "with torch.no_grad()", "no_grad", severity="error")

@@ -138,7 +138,19 @@ def measured():
     return
 
 
-@pytest.mark.parametrize("program", [looked_at, kept, shadowed, written, descended, pruned, measured])
+def averaged_in_place():
+    net, optimizer = made()
+    average = {}
+    for _ in range(3):
+        step(net, optimizer)
+        with torch.no_grad():
+            for name, p in net.named_parameters():
+                average[name] = p.clone() if name not in average else average[name].lerp_(p, 0.1)
+
+
+@pytest.mark.parametrize(
+    "program", [looked_at, kept, averaged_in_place, shadowed, written, descended, pruned, measured]
+)
 def test_values_that_are_used(program):
     """Printed, compared, kept in a container or an attribute, written back, gone on with, or no new value at all."""
     calm(program)

@@ -112,7 +112,7 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
         return "left autograd"
     sampled = region.library.startswith(SAMPLING)
     # Within the forward of another Function torch has switched grad mode off: that is no block of the program's.
-    if region.kind == "enabled" or sampled or (op.has(Trait.FUNCTION) and region.library):
+    if region.kind == "enabled" or sampled or (op.has(Trait.FUNCTION) and region.library == "torch.autograd"):
         return "non-differentiable"
     return region.kind if differentiable(capture.tensors[through].dtype) else "non-differentiable"
 

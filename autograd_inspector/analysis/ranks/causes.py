@@ -119,11 +119,11 @@ def _why_alone(capture: Capture, reductions: Reductions, reached: Reached, tenso
 
 def _left_out(capture: Capture, reductions: Reductions, reached: Reached, tensor: int) -> Unreduced:
     """Of what is not reduced while others are."""
-    models = {capture.owners.get(t, -1) for w in reductions.wrappers.values() for t in w.tensors} - {-1}
-    if capture.owners.get(tensor, -2) in models:
-        owner = capture.owners[tensor]
-        wrapper = next(w for w in reductions.wrappers.values() if capture.owners.get(w.tensors[0], -1) == owner)
-        return Unreduced("added", (tensor,), reached, 1, wrapper)
+    owner = capture.owners.get(tensor, -1)
+    for wrapper in reductions.wrappers.values() if owner >= 0 else ():
+        # Some of what it wrapped may have left the model since: replaced, or computed from others now.
+        if owner in {capture.owners.get(wrapped, -1) for wrapped in wrapper.tensors}:
+            return Unreduced("added", (tensor,), reached, 1, wrapper)
     return Unreduced("beside", (tensor,), reached, 1)
 
 

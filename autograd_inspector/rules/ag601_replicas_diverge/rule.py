@@ -32,6 +32,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed
 from autograd_inspector.rules.ag601_replicas_diverge.summed_shards import summed_shards
 from autograd_inspector.rules.ag601_replicas_diverge.sums_lost import sums_lost
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
+from autograd_inspector.rules.ag601_replicas_diverge.weights_exchanged import weights_exchanged
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -85,6 +86,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from shares_lost(analysis)
     yield from used_while_running(analysis)
     yield from gathered_into_one(analysis)
+    yield from weights_exchanged(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:

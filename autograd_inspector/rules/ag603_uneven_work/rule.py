@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.replaced import replaced
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.program_events import ReplicasWrapped, WrapperCalled
+from autograd_inspector.model.program_events import ParameterRegistered, ReplicasWrapped, WrapperCalled
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -62,6 +63,10 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
         missing = analysis.reductions.unreached(wrapper, call, end) if done else []
         if not missing:
             continue
+        gone = replaced(capture, wrapper)
+        if gone and gone.keys() >= set(missing):
+            yield _replaced(analysis, wrapper, call, [*gone.values()])
+            return
         names = names_of(analysis, missing)
         run = analysis.timeline.backwards.within(call.at, end)[0]
         static = (
@@ -80,6 +85,24 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
             tuple(names),
         )
         return
+
+
+def _replaced(
+    analysis: Analysis, wrapper: ReplicasWrapped, call: WrapperCalled, gone: list[ParameterRegistered]
+) -> Problem:
+    """What the wrapper waits for is no longer in the model."""
+    names = list(dict.fromkeys(event.api for event in gone))
+    return Problem(
+        "error",
+        f"{summarize_names(names)} of the model {agree(names, 'was', 'were')} replaced after {wrapper.type} had wrapped it: "
+        f"{wrapper.type} waits for the gradient of the old {agree(names, 'parameter', 'parameters')}, which no backward() "
+        "reaches, and the next forward raises",
+        f"Change the model first, tie its weights, then wrap it in {wrapper.type}, then create the optimizer.",
+        analysis.places(
+            *((event, "replaced here") for event in gone), (wrapper, "wrapped here"), (call, "forward called here")
+        ),
+        (*names, *names_of(analysis, [event.tensor for event in gone])),
+    )
 
 
 def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:

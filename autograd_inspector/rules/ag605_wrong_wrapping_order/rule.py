@@ -89,11 +89,12 @@ def _added(analysis: Analysis, found: Unreduced) -> Problem:
     names = names_in_order(analysis, found)
     kind = found.wrapper.type if found.wrapper is not None else ""
     capture, tensors = analysis.capture, set(found.tensors)
-    thawed = [c for c in capture.requires_grad_changes if c.tensor in tensors and c.requires_grad]
+    made = [event for event in capture.events_of(ParameterRegistered) if event.tensor in tensors]
+    old = tensors - {event.tensor for event in made if found.wrapper is not None and event.at >= found.wrapper.at}
+    thawed = [c for c in capture.requires_grad_changes if c.tensor in old and c.requires_grad]
     sites = [(change.site, "unfrozen here") for change in thawed]
     attached = [event for event in capture.events_of(ModuleAttached) if tensors & set(event.tensors) and event.path]
     sites += [(event.site, "added to the model here") for event in attached]
-    made = [event for event in capture.events_of(ParameterRegistered) if event.tensor in tensors]
     sites += [(event.site, "added to the model here") for event in made]
     why = (
         f"{agree(names, 'it', 'they')} did not require grad when the model was wrapped"
