@@ -15,6 +15,7 @@ import torch
 
 from autograd_inspector.capture.lines.forwarding import forwarding, is_handler
 from autograd_inspector.capture.lines.frame_facts import GlobalNames
+from autograd_inspector.capture.lines.thrown import Thrown
 from autograd_inspector.own_files import is_own_file
 
 SKIP, LIBRARY, USER = 0, 1, 2
@@ -56,6 +57,9 @@ class GraphCode(Protocol):
 
     def frames(self, frame: FrameType) -> tuple[tuple[CodeType, int, bool], ...]:
         """The lines that a call of it stands for, innermost first."""
+
+    def switched(self, frame: FrameType | None, *, enabled: bool) -> Thrown | None:
+        """The switch that the program wrote where such code runs a part of itself in another grad mode."""
 
 
 class Stacks:

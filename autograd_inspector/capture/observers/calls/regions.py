@@ -11,6 +11,7 @@ import torch
 
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.lines.thrown import Thrown
 from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
 from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
 from autograd_inspector.capture.recording.recording import Recording
@@ -71,20 +72,38 @@ class Regions:
         """A switch was thrown; the mode that it set may be the one that was on already."""
         self._outer.push(self.recording.region)
         mode = _now()
-        if mode != self.mode:
-            self._begin(mode, api, outside(sys._getframe(1)))
+        if mode == self.mode:
+            return
+        frame, stacks = outside(sys._getframe(1)), self.recording.stacks
+        graphs = stacks.graph_code
+        switch = graphs.switched(frame, enabled=mode[0]) if graphs is not None else None
+        if switch is None:
+            self._begin(mode, api, frame)
+        else:
+            self._begin_thrown(switch, stacks.at(frame))
 
-    def enter_at(self, api: str, site: int, decorated: str = "", definition: int = -1, *, library: str = "") -> None:
-        """A switch was thrown that another line had captured than the one that runs: in compiled code.
-
-        ``library``: torch's own module that threw it on its own account.
-        """
+    def enter_thrown(self, switch: Thrown, outer: int) -> None:
+        """A graph's code threw a switch. The lines that it was captured from were called from the stack ``outer``."""
         self._outer.push(self.recording.region)
-        self.mode, number = _now(), len(self.recording.regions)
-        at = len(self.recording.ops)
-        kind = _kind(*self.mode)
-        self.recording.regions.append(Region(number, kind, api, site, decorated, definition, library, at))
-        self.recording.region = number
+        self._begin_thrown(switch, outer)
+
+    def _begin_thrown(self, switch: Thrown, outer: int) -> None:
+        recording, stacks = self.recording, self.recording.stacks
+        self.mode, number = _now(), len(recording.regions)
+        code = switch.decorated
+        recording.regions.append(
+            Region(
+                number,
+                _kind(*self.mode),
+                switch.api,
+                stacks.of_frames(switch.frames, outer),
+                "" if code is None else code.co_qualname,
+                -1 if code is None else stacks.of_code(code),
+                switch.library,
+                len(recording.ops),
+            )
+        )
+        recording.region = number
 
     def leave(self) -> None:
         """A switch was undone: back to the innermost region of the mode that is on now."""

@@ -84,7 +84,7 @@ class Interpreter:
         self._modules = modules
         self._plan = plan
         self._scope = scope
-        self._switching = Switching(recorder.recording, recorder.regions)
+        self._switching = Switching(recorder.regions)
         self._known: dict[str, nn.Module | None] = {}
         self._names: dict[int, str] = {}
         self._callers: dict[tuple[int, int], Calling] = {}
