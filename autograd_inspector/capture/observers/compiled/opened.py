@@ -242,7 +242,7 @@ class Opener:
             results = interpreter.run(args, outer)
         finally:
             take_off(self.recorder)
-        self.recorder.guard.run(self.bridges.left, graph.plan, results, outer)
+        self.recorder.guard.run(self.bridges.left, graph.plan, results, frame, outer)
         return results
 
     def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
@@ -281,7 +281,7 @@ class Opener:
         self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
-            self.bridges.left(graph.plan, result, outer)
+            self.bridges.left(graph.plan, result, frame, outer)
 
     def opens(self) -> None:
         """Something of the calls that run is recorded."""
