@@ -180,7 +180,7 @@ class Compiled:
         if callback not in {None, False}:
             return original(callback)  # Whatever of ours ran after that would be compiled.
         before = original(callback)
-        if self._opener.may_look_on(dict(locals_of(frame)).get("fn")):
+        if self._opener.may_look_on(dict(locals_of(frame)).get("fn"), frame):
             opened.append(KeptOut(self._opener.calls[-1], self._observers, frame))
             opened[-1].begin()
         return before

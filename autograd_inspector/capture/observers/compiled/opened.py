@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from torch import Tensor
+from torch.optim import Optimizer
 
 from autograd_inspector.capture.compiled.listener import Graph, is_compilers
 from autograd_inspector.capture.compiled.module_sources import Scope
@@ -25,7 +26,7 @@ from autograd_inspector.capture.observers.compiled.described import described
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.refusals import Refusals
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
-from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
+from autograd_inspector.capture.observers.compiled.stepping import Stepping, step_frame, stepped_by
 from autograd_inspector.capture.observers.compiled.tally import Tally
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
@@ -207,11 +208,22 @@ class Opener:
         if optimizer is not None:
             self.opens()
             self.recorder.guard.run(self.tally.runs, self.calls[0].function, graph.plan, frame)
-            self.stepping.begins(optimizer, _around(frame))
-            return graph.run(*args)
+            return self._step(graph, args, optimizer, frame)
         if graph.plain:
             return self._observed(graph, args, frame)
         return self._expanded(graph, args, frame)
+
+    def _step(self, graph: Graph, args: tuple[Any, ...], optimizer: Optimizer, frame: FrameType) -> Any:
+        """A graph of a step is run. Code that has the step within it goes on when the step is over."""
+        running = self.recorder.guard.run(step_frame, frame)
+        if running is not None:
+            self.stepping.begins(optimizer, running[1])
+            return graph.run(*args)
+        self.stepping.begins(optimizer, _around(frame))
+        try:
+            return graph.run(*args)
+        finally:
+            self.stepping.ends()
 
     def _begins(self, graph: Graph, args: Sequence[Any], frame: FrameType, outer: int) -> None:
         self.recorder.guard.run(self.bridges.arrive, graph.plan, args, frame, outer)
@@ -224,11 +236,13 @@ class Opener:
         self.bridges.over()
         self.refusals.over()
 
-    def may_look_on(self, function: Any) -> bool:
+    def may_look_on(self, function: Any, frame: FrameType) -> bool:
         """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
         recording = self.recorder.recording
         if self._inside or not self.calls or is_compilers(function) or is_compiling() or not recording.here():
             return False
+        if self.recorder.guard.run(self.stepping.meets, frame):
+            self.opens()
         return recording.active() and not recording.traits & _BACKWARD
 
     def _observed(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
