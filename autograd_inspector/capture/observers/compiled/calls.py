@@ -18,7 +18,6 @@ from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
-from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
 from autograd_inspector.capture.observers.compiled.opened import CompiledCall, KeptOut, Opener
@@ -36,6 +35,7 @@ from autograd_inspector.capture.torch_private.compiled import (
     runs_eagerly,
 )
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
+from autograd_inspector.capture.undisturbed.dynamo import keep_out_of_all
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
@@ -117,8 +117,9 @@ class Compiled:
             return False
         # A compiled module may be called where Dynamo looks on: by code that it left to Python.
         regions = [getattr(kind, name) for kind in (CompiledCall, _Elsewhere) for name in ("begin", "done", "end")]
-        ours = (Engine.before, Engine.after, Engine.failed, NodeHooks.called, Compiled._region, runs_eagerly, *regions)
+        ours = (NodeHooks.called, Compiled._region, runs_eagerly, *regions)
         keep_out_of([each.__code__ for each in ours])
+        keep_out_of_all()
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
         stance = eager_stance() if self._eager else None
         if stance is not None:
