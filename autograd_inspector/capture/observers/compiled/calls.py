@@ -21,6 +21,7 @@ from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
 from autograd_inspector.capture.observers.compiled.opened import CompiledCall, KeptOut, Opener
+from autograd_inspector.capture.observers.compiled.passed_over import left_to_python, note_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
@@ -34,6 +35,7 @@ from autograd_inspector.capture.torch_private.compiled import (
     original_of,
     runs_eagerly,
 )
+from autograd_inspector.capture.torch_private.modes import function_modes, is_on
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.dynamo import keep_out_of_all
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -165,12 +167,25 @@ class Compiled:
                 self._leave()
                 return before
             if callback not in {None, False}:
+                if self._ran_uncompiled(frame):
+                    return original(None)
                 self._enter(frame)
             elif self._eager and not self._guard.recording.closed and self._guard.recording.here():
                 self._guard.recording.note(EAGER)
             return original(callback)
 
         return switch
+
+    def _ran_uncompiled(self, frame: FrameType) -> bool:
+        """Whether Dynamo compiles nothing of a call, which then need not look on."""
+        recording = self._guard.recording
+        if self._thread.open or len(function_modes()) > is_on(recording.mode) or not recording.here():
+            return False
+        held = dict(locals_of(frame))  # With fullgraph=True torch is about to say what it passed over.
+        module = None if getattr(held.get("self"), "fullgraph", True) else left_to_python(held.get("fn"))
+        if module is not None:
+            recording.note(note_of(module))
+        return module is not None
 
     def _kept_out(self, original: Callable[[Any], Any], callback: Any, frame: FrameType) -> Any:
         """Dynamo is switched off for a function that compiled code calls, or on again: meanwhile all is observed."""
