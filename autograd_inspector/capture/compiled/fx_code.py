@@ -7,8 +7,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autograd_inspector.capture.compiled.code_places import CodePlaces, Frame
-from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.compiled.thrown import thrown
+from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.thrown import Thrown

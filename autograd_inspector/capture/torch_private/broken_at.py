@@ -1,4 +1,4 @@
-"""What Dynamo holds where it cannot follow the code any further: the tensor that the code is about to take out of it."""
+"""What Dynamo holds where it cannot follow the code any further: the tensor that is about to leave it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _stack = attribute(
 
 
 class Broken(NamedTuple):
-    """``method``: of the tensor, "" where it goes to a function instead. ``source``: torch's record of where the code
-    has it from, None where it was computed. ``node``: its node in the graph.
+    """A tensor.
+
+    ``method``: the one of it that is called, "" where a function is. ``source``: torch's record of where the code has
+    it from, None where it was computed. ``node``: its node in the graph.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""A class-conditional denoiser: labels dropped at random, sizes that vary, autocast, an average, and a sample each round."""
+"""A class-conditional denoiser: labels dropped at random, sizes that vary, autocast, an average, samples."""
 
 import copy
 

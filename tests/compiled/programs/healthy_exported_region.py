@@ -28,7 +28,7 @@ def setup():
     model = torch.export.export(Vision(), (torch.randn(2, 3, 8, 8),)).module()
     optimizer = torch.optim.AdamW(model.parameters(), lr=torch.tensor(1e-3))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=4)
-    step = torch.compile(lambda: optimizer.step(), backend=BACKEND, fullgraph=False)
+    step = torch.compile(optimizer.step, backend=BACKEND, fullgraph=False)
 
 
 def run():

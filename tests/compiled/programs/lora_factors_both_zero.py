@@ -14,11 +14,11 @@ class Low(nn.Module):
     def __init__(self, base):
         super().__init__()
         self.base = base.requires_grad_(False)
-        self.lora_a = nn.Parameter(torch.zeros(2, base.in_features))  # cause
-        self.lora_b = nn.Parameter(torch.zeros(base.out_features, 2))  # cause
+        self.lora_a = nn.Parameter(torch.zeros(2, base.in_features))
+        self.lora_b = nn.Parameter(torch.zeros(base.out_features, 2))
 
     def forward(self, x):
-        return self.base(x) + x @ self.lora_a.T @ self.lora_b.T
+        return self.base(x) + x @ self.lora_a.T @ self.lora_b.T  # cause
 
 
 def setup():

@@ -16,7 +16,11 @@ class Denoiser(nn.Module):
     def __init__(self):
         super().__init__()
         self.time_mlp = nn.Sequential(nn.Linear(8, 16), nn.SiLU(), nn.Linear(16, 16))
-        self.inp, self.mid, self.out = nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1), nn.Conv2d(16, 1, 1)
+        self.inp, self.mid, self.out = (
+            nn.Conv2d(1, 16, 3, padding=1),
+            nn.Conv2d(16, 16, 3, padding=1),
+            nn.Conv2d(16, 1, 1),
+        )
 
     @torch.no_grad()  # cause
     def embed(self, t):

@@ -37,6 +37,6 @@ def note_of(module: nn.Module) -> str:
     """What a user is told of it."""
     kind = type(module).__name__
     return (
-        f"`{kind}.compile()` compiles nothing: Dynamo leaves the code of torch's own modules to Python, and this {kind} "
-        "has no others. So it ran uncompiled. torch.compile(module) does compile it."
+        f"`{kind}.compile()` compiles nothing: Dynamo leaves the code of torch's own modules to Python, and this "
+        f"{kind} has no others. So it ran uncompiled. torch.compile(module) does compile it."
     )

@@ -42,7 +42,7 @@ def _step_codes(kind: Any) -> Iterator[CodeType]:
 
 
 def step_frame(frame: FrameType) -> tuple[Optimizer, FrameType] | None:
-    """The step that runs in a compiled call, as code of its own: the innermost one, and torch's or the class's frame."""
+    """The innermost step that runs in a compiled call as code of its own, and its frame."""
     for each in outwards(frame):
         code = each.f_code
         if code.co_name == COMPILED_CALL and is_dynamos_frame(each):
