@@ -42,6 +42,8 @@ class Regions:
         self._outer = OuterRegions()
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
         self._definitions: dict[int, tuple[int, Wrapped]] = {}
+        self._of_graphs: set[int] = set()
+        """Those in which torch runs parts of graphs, by a function that it calls a second time at their end."""
         recording.regions.append(Region(0, _kind(*self.mode)))
 
     def held(self) -> list[int]:
@@ -64,7 +66,10 @@ class Regions:
     def _returns(self) -> bool:
         """``set_grad_enabled(True)`` called as a function, after ``set_grad_enabled(False)``: the way back."""
         regions, around = self.recording.regions, next(self._outer.innermost_first(), None)
-        if around is None or not regions[self.recording.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
+        now = self.recording.region
+        if around is None or _now() == self.mode:
+            return False
+        if now not in self._of_graphs and not regions[now].api.startswith(_AS_FUNCTION):
             return False
         return regions[around].kind == _kind(*_now())
 
@@ -81,6 +86,7 @@ class Regions:
             self._begin(mode, api, frame)
         else:
             self._begin_thrown(switch, stacks.at(frame))
+            self._of_graphs.add(self.recording.region)
 
     def enter_thrown(self, switch: Thrown, outer: int) -> None:
         """A graph's code threw a switch. The lines that it was captured from were called from the stack ``outer``."""
@@ -110,6 +116,7 @@ class Regions:
         mode = _now()
         region = self._around_of(mode)
         if region is not None:
+            self._of_graphs.discard(self.recording.region)
             self._outer.back_to(region)
             self.mode, self.recording.region = mode, region
             return
