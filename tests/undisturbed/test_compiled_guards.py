@@ -173,7 +173,7 @@ def test_a_backward_between_graphs(backend, values):
 
 @pytest.mark.parametrize("values", [False, True])
 def test_dynamo_meets_no_frame_of_ours(values, monkeypatch):
-    """Also none of what stands in for Python's own functions: compiling a backward calls these where Dynamo looks on."""
+    """Nor of what stands in for Python's own functions: compiling a backward calls these where Dynamo looks on."""
     met, convert = [], ConvertFrame.__call__
 
     def converting(self, frame, *args, **kwargs):
