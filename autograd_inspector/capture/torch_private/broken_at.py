@@ -49,4 +49,4 @@ def _known(variable: Any) -> Any:
 
 
 def _of(method: str, tensor: Any) -> Broken:
-    return Broken(method, tensor.source, tensor.as_proxy().node)
+    return Broken(method, tensor.source, getattr(tensor.proxy, "node", None))
