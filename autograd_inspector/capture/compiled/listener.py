@@ -21,6 +21,7 @@ from autograd_inspector.capture.compiled.refused import Refused, refused
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.torch_private.broken_at import broken_at
 from autograd_inspector.capture.torch_private.compiled import WRITTEN_CODE, refuses_an_op, why_compiled_again
+from autograd_inspector.capture.torch_private.side_effects import registered_by
 from autograd_inspector.interrupts import is_interrupt
 
 Run = Callable[..., Any]
@@ -121,6 +122,7 @@ def _planned(output: Any, gm: Any) -> Plan | None:
             reason=output.compile_subgraph_reason,
             again=why_compiled_again(),
             broken=broken_at(output.root_tx, EXPORTS),
+            registered=registered_by(output),
         )
     except Exception as failure:
         if is_interrupt(failure):

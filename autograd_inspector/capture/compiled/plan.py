@@ -19,6 +19,7 @@ from autograd_inspector.capture.compiled.code_places import CodePlaces, Frame
 from autograd_inspector.capture.compiled.leaving import roles_of
 from autograd_inspector.capture.compiled.written_code import StandIn, written_lines
 from autograd_inspector.capture.torch_private.broken_at import Broken
+from autograd_inspector.capture.torch_private.side_effects import Registered
 
 PLACEHOLDER, CALL, METHOD, MODULE, ATTRIBUTE, OUTPUT = range(6)
 _KINDS = {
@@ -88,6 +89,15 @@ class Taken:
 
 
 @dataclass(frozen=True)
+class Hooked:
+    """A hook that the code registers when the graph has run. ``source``: the expression for its tensor."""
+
+    source: str
+    code: CodeType
+    method: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """All steps of a graph, the code that it was captured from, and what ended it before the code did."""
 
@@ -98,6 +108,7 @@ class Plan:
     breaks: tuple[str, tuple[Frame, ...]] = ("", ())
     """Why Dynamo could not follow the code any further, and where; ("", ()) where it came to the end."""
     taken: Taken | None = None
+    hooks: tuple[Hooked, ...] = ()
     again: str = ""
     """Why it was captured although the same code had been before."""
     nested: dict[str, Plan] = field(default_factory=dict)
@@ -119,12 +130,14 @@ def plan_of(
     reason: Any = None,
     again: str = "",
     broken: Broken | None = None,
+    registered: Iterable[Registered] = (),
 ) -> Plan:
     """The plan of a graph module that was captured from ``code``, with the other code objects that were traced."""
     traced = tuple(traced)
     places = CodePlaces((code, *traced))
     plan = _plan(gm, code, traced, places)
-    return replace(plan, breaks=_break(reason, places), again=again, taken=_taken(gm, broken))
+    hooks = tuple([Hooked(_expression(each.source), each.code, each.method) for each in registered])
+    return replace(plan, breaks=_break(reason, places), again=again, taken=_taken(gm, broken), hooks=hooks)
 
 
 def _plan(gm: Any, code: CodeType, traced: tuple[CodeType, ...], places: CodePlaces) -> Plan:

@@ -35,14 +35,14 @@ def broken_at(translator: Any, methods: frozenset[str]) -> Broken | None:
     method, tensor = _method(), _tensor()
     if MISSING in (method, tensor):
         return None
-    held = [_known(each) for each in _stack(translator) or ()]
+    held = [known(each) for each in _stack(translator) or ()]
     for each in reversed(held):
-        if isinstance(each, method) and each.name in methods and isinstance(_known(each.obj), tensor):
-            return _of(each.name, _known(each.obj))
+        if isinstance(each, method) and each.name in methods and isinstance(known(each.obj), tensor):
+            return _of(each.name, known(each.obj))
     return _of("", held[-1]) if held and isinstance(held[-1], tensor) else None
 
 
-def _known(variable: Any) -> Any:
+def known(variable: Any) -> Any:
     """What Dynamo knows a value as. One that it has not looked at stays so: looking would make a guard."""
     lazy = _lazy()
     return variable.unwrap() if lazy is not MISSING and isinstance(variable, lazy) else variable

@@ -11,12 +11,14 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.compiled.listener import Graph, is_compilers
-from autograd_inspector.capture.compiled.module_sources import Scope
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of
+from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.compiled.refused import Refused
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.sources import RESUMED
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, record
+from autograd_inspector.capture.observers.calls.hooks import registers
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder
@@ -256,7 +258,7 @@ class Opener:
             results = interpreter.run(args, outer)
         finally:
             take_off(self.recorder)
-        self.recorder.guard.run(self.bridges.left, graph.plan, results, frame, outer)
+        self.recorder.guard.run(self._left, graph.plan, results, frame, outer)
         return results
 
     def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
@@ -295,7 +297,17 @@ class Opener:
         self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
-            self.bridges.left(graph.plan, result, frame, outer)
+            self._left(graph.plan, result, frame, outer)
+
+    def _left(self, plan: Plan, results: Any, frame: FrameType, outer: int) -> None:
+        """A graph has run. What the code does next is known from it."""
+        self.bridges.left(plan, results, frame, outer)
+        scope = Scope.of(frame) if plan.hooks else None
+        for hook in plan.hooks:
+            tensor = value_of(hook.source, scope) if scope is not None else None
+            if isinstance(tensor, Tensor):
+                post = hook.method == Tensor.register_post_accumulate_grad_hook.__name__
+                registers(self.recorder.recording, tensor, hook.code, post=post)
 
     def opens(self) -> None:
         """Something of the calls that run is recorded."""
