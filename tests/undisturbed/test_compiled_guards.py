@@ -10,12 +10,13 @@ import pytest
 import torch
 import torch._dynamo
 from torch import nn
-from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._dynamo.convert_frame import ConvertFrame, register_bytecode_hook
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._dynamo.utils import counters
 from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
+from autograd_inspector.own_files import is_own_file
 
 _OWN = re.compile(r"0x[0-9a-f]+|\d{9,}|__optimizer_\w+|(?<=___)\d+")
 """Addresses and torch's running numbers: the same program has others when it runs again."""
@@ -168,6 +169,22 @@ def test_a_backward_between_graphs(backend, values):
     for one, other in zip(plain, seen, strict=True):
         assert other == one
     assert torch.equal(result_inside, result)
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_dynamo_meets_no_frame_of_ours(values, monkeypatch):
+    """Nor of what stands in for Python's own functions: compiling a backward calls these where Dynamo looks on."""
+    met, convert = [], ConvertFrame.__call__
+
+    def converting(self, frame, *args, **kwargs):
+        met.append(frame.f_code)
+        return convert(self, frame, *args, **kwargs)
+
+    monkeypatch.setattr(ConvertFrame, "__call__", converting)
+    with autograd_inspector.inspect(values=values):
+        backward_inside("aot_eager")
+    assert len(met) > 10
+    assert [code.co_qualname for code in met if is_own_file(code.co_filename)] == []
 
 
 def test_what_was_compiled_inside_serves_outside_and_the_other_way_round():

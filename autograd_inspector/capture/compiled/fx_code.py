@@ -7,13 +7,18 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autograd_inspector.capture.compiled.code_places import CodePlaces, Frame
+from autograd_inspector.capture.compiled.thrown import thrown
 from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.frame_locals import locals_of
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.lines.thrown import Thrown
 from autograd_inspector.capture.torch_private.compiled import (
+    PART,
     RUN_NODE,
     WRITTEN_CODE,
     first_line_written,
     lines_written,
+    runs_in_grad_mode,
 )
 
 
@@ -46,6 +51,17 @@ class FxCode:
             known = self._frames[key] = self._read(_trace(node))
             self._kept.append(frame.f_code)  # So that its id stays its own.
         return known
+
+    def switched(self, frame: FrameType | None, *, enabled: bool) -> Thrown | None:
+        """The switch that the program wrote where torch runs a part of a graph in another grad mode."""
+        while frame is not None and classify(frame.f_code.co_filename) == SKIP and not self.meets(frame):
+            if runs_in_grad_mode(frame):
+                part = dict(locals_of(frame)).get(PART)
+                traces = map(_trace, getattr(getattr(part, "graph", None), "nodes", ()))
+                trace = next(filter(None, traces), "")
+                return thrown(self._read(trace), CodePlaces.torchs(trace), enabled=enabled)
+            frame = frame.f_back
+        return None
 
     def _read(self, trace: str) -> tuple[Frame, ...]:
         places = self._places.get(trace)

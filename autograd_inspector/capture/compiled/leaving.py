@@ -14,6 +14,8 @@ NUMBER = " as a number"
 """Behind a role: where there are data, the number itself shows what becomes of it."""
 _RETURNING = (torch.as_tensor, torch.tensor, torch.from_numpy)
 _NUMBERS = frozenset({"item", "tolist"})
+EXPORTS = _NUMBERS | {"numpy"}
+"""Methods of a tensor by which its values leave torch."""
 
 
 def roles_of(nodes: Iterable[Any]) -> dict[Any, str]:

@@ -15,10 +15,13 @@ from typing import Any, Protocol
 
 import torch
 
+from autograd_inspector.capture.compiled.leaving import EXPORTS
 from autograd_inspector.capture.compiled.plan import Plan, plan_of
 from autograd_inspector.capture.compiled.refused import Refused, refused
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.torch_private.broken_at import broken_at
 from autograd_inspector.capture.torch_private.compiled import WRITTEN_CODE, refuses_an_op, why_compiled_again
+from autograd_inspector.capture.torch_private.side_effects import registered_by
 from autograd_inspector.interrupts import is_interrupt
 
 Run = Callable[..., Any]
@@ -118,6 +121,8 @@ def _planned(output: Any, gm: Any) -> Plan | None:
             output.tracing_context.traced_code or (),
             reason=output.compile_subgraph_reason,
             again=why_compiled_again(),
+            broken=broken_at(output.root_tx, EXPORTS),
+            registered=registered_by(output),
         )
     except Exception as failure:
         if is_interrupt(failure):

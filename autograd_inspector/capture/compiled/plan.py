@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from traceback import format_list
 from types import CodeType
 from typing import Any
@@ -18,6 +18,8 @@ from torch.fx import GraphModule
 from autograd_inspector.capture.compiled.code_places import CodePlaces, Frame
 from autograd_inspector.capture.compiled.leaving import roles_of
 from autograd_inspector.capture.compiled.written_code import StandIn, written_lines
+from autograd_inspector.capture.torch_private.broken_at import Broken
+from autograd_inspector.capture.torch_private.side_effects import Registered
 
 PLACEHOLDER, CALL, METHOD, MODULE, ATTRIBUTE, OUTPUT = range(6)
 _KINDS = {
@@ -74,6 +76,28 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Taken:
+    """The tensor that the code was about to take out of torch where the graph ended.
+
+    ``method``: by which; "" for a function. ``source``: the expression for it, "" where it was computed. ``step``: the
+    one that computed it, -1 where none did.
+    """
+
+    method: str
+    source: str
+    step: int
+
+
+@dataclass(frozen=True)
+class Hooked:
+    """A hook that the code registers when the graph has run. ``source``: the expression for its tensor."""
+
+    source: str
+    code: CodeType
+    method: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """All steps of a graph, the code that it was captured from, and what ended it before the code did."""
 
@@ -83,6 +107,8 @@ class Plan:
     traced: tuple[CodeType, ...] = ()
     breaks: tuple[str, tuple[Frame, ...]] = ("", ())
     """Why Dynamo could not follow the code any further, and where; ("", ()) where it came to the end."""
+    taken: Taken | None = None
+    hooks: tuple[Hooked, ...] = ()
     again: str = ""
     """Why it was captured although the same code had been before."""
     nested: dict[str, Plan] = field(default_factory=dict)
@@ -96,21 +122,25 @@ class Plan:
         return (step.source for step in self.steps if step.kind == PLACEHOLDER)
 
 
-def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any = None, again: str = "") -> Plan:
+def plan_of(
+    gm: Any,
+    code: CodeType,
+    traced: Iterable[CodeType],
+    *,
+    reason: Any = None,
+    again: str = "",
+    broken: Broken | None = None,
+    registered: Iterable[Registered] = (),
+) -> Plan:
     """The plan of a graph module that was captured from ``code``, with the other code objects that were traced."""
     traced = tuple(traced)
     places = CodePlaces((code, *traced))
-    return _plan(gm, code, traced, places, _break(reason, places), again)
+    plan = _plan(gm, code, traced, places)
+    hooks = tuple([Hooked(_expression(each.source), each.code, each.method) for each in registered])
+    return replace(plan, breaks=_break(reason, places), again=again, taken=_taken(gm, broken), hooks=hooks)
 
 
-def _plan(
-    gm: Any,
-    code: CodeType,
-    traced: tuple[CodeType, ...],
-    places: CodePlaces,
-    breaks: tuple[str, tuple[Frame, ...]] = ("", ()),
-    again: str = "",
-) -> Plan:
+def _plan(gm: Any, code: CodeType, traced: tuple[CodeType, ...], places: CodePlaces) -> Plan:
     numbers = {node: number for number, node in enumerate(gm.graph.nodes)}
     last_uses: dict[int, int] = {}
     for node, number in numbers.items():
@@ -144,7 +174,7 @@ def _plan(
                 CodePlaces.torchs(node.meta.get("stack_trace") or ""),
             )
         )
-    return Plan(tuple(steps), code, attributes, traced, breaks, again, nested, StandIn.of(gm))
+    return Plan(tuple(steps), code, attributes, traced, nested=nested, standing=StandIn.of(gm))
 
 
 def resolved(value: Any, results: dict[int, Any]) -> Any:
@@ -208,6 +238,13 @@ def _break(reason: Any, places: CodePlaces) -> tuple[str, tuple[Frame, ...]]:
     return str(reason.reason), places.frames("".join(format_list(reason.user_stack)))
 
 
+def _taken(gm: Any, broken: Broken | None) -> Taken | None:
+    if broken is None:
+        return None
+    step = next((number for number, node in enumerate(gm.graph.nodes) if node is broken.node), -1)
+    return Taken(broken.method, _expression(broken.source), step)
+
+
 def _attribute(gm: Any, target: str) -> Any:
     value = gm
     for name in target.split("."):
@@ -221,8 +258,11 @@ def _holder(value: Any) -> Callable[[], Any]:
 
 
 def _source(node: Any) -> str:
-    grapharg = node.meta.get("grapharg")
-    source = getattr(grapharg, "source", None)
+    return _expression(getattr(node.meta.get("grapharg"), "source", None))
+
+
+def _expression(source: Any) -> str:
+    """Torch's record of where a value comes from, as an expression on the captured frame's variables."""
     try:
         return "" if source is None else str(source.name() if callable(source.name) else source.name)
     except NotImplementedError:

@@ -15,6 +15,7 @@ import torch
 
 from autograd_inspector.capture.lines.forwarding import forwarding, is_handler
 from autograd_inspector.capture.lines.frame_facts import GlobalNames
+from autograd_inspector.capture.lines.thrown import Thrown
 from autograd_inspector.own_files import is_own_file
 
 SKIP, LIBRARY, USER = 0, 1, 2
@@ -56,6 +57,9 @@ class GraphCode(Protocol):
 
     def frames(self, frame: FrameType) -> tuple[tuple[CodeType, int, bool], ...]:
         """The lines that a call of it stands for, innermost first."""
+
+    def switched(self, frame: FrameType | None, *, enabled: bool) -> Thrown | None:
+        """The switch that the program wrote where such code runs a part of itself in another grad mode."""
 
 
 class Stacks:
@@ -180,13 +184,17 @@ class Stacks:
         return self._site_of(tuple(part for code, at, _ in chain for part in (id(code), at)), chain)
 
     @contextmanager
-    def standing_in(self, site: int, inside: int | None = None) -> Iterator[None]:
+    def standing_in(self, site: int, inside: int | None = None, function: CodeType | None = None) -> Iterator[None]:
         """Whatever is called meanwhile is called from that site, wherever it runs.
 
         Except for calls by the code of a graph, where these may be ``inside``: their stacks are called from that one.
+        What a ``function`` of the program's calls has its own lines, and the function is called from that site.
         """
         held = self.__dict__.get("at")
-        self.__dict__["at"] = lambda start: site if inside is None else self._inside(start, inside, site)
+        if function is not None:
+            self.__dict__["at"] = lambda start: self._beneath(start, function, site)
+        else:
+            self.__dict__["at"] = lambda start: site if inside is None else self._inside(start, inside, site)
         try:
             yield
         finally:
@@ -203,6 +211,20 @@ class Stacks:
             if self.graph_code.meets(frame):
                 frames = self.graph_code.frames(frame)
                 return self.of_frames(frames, outer) if frames else site
+            frame = frame.f_back
+        return site
+
+    def _beneath(self, frame: FrameType | None, function: CodeType, site: int) -> int:
+        """The site of a call in that function, or in what it calls, which is called from ``site``."""
+        frames: list[tuple[CodeType, int, bool]] = []
+        for _ in range(MAX_WALK):
+            if frame is None:
+                return site
+            kind = classify(frame.f_code.co_filename)
+            if kind != SKIP:
+                frames.append((frame.f_code, frame.f_lasti, kind == LIBRARY))
+            if frame.f_code is function:
+                return self.of_frames(frames, site)
             frame = frame.f_back
         return site
 

@@ -93,6 +93,21 @@ RUN_NODE = spelled(
     without="lines inside checkpoint() and custom Functions that are compiled are not known",
     late=True,
 )
+_in_grad_mode = looked_up(
+    "torch._higher_order_ops.wrap:WrapWithSetGradEnabled.__call__",
+    "an exported model runs the parts of it that are in another grad mode",
+    without="the line of a switched grad mode in an exported model is not known",
+)
+PART = "wrapped_func"
+"""The argument of that which is the part."""
+
+
+def runs_in_grad_mode(frame: FrameType) -> bool:
+    """Whether a frame runs a part of a graph in a grad mode of its own."""
+    function = _in_grad_mode()
+    return function is not MISSING and frame.f_code is function.__code__
+
+
 _ARRAYS = "NumPy computations inside compiled code"
 _numpy_calls = [
     looked_up(f"torch._dynamo.utils:numpy_{kind}_wrapper", _ARRAYS) for kind in ("to_tensor", "method", "operator")

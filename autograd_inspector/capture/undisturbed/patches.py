@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_inspector.capture.lines.callables import unwrapped
 from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.undisturbed.dynamo import keep_out
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.instrumented import Probe, with_probe
@@ -67,6 +68,7 @@ def around(into: Installation, owner: Any, name: str, probe: Probe) -> int:
     The probe is put into the function's own code, so that it does not matter who holds the function: no frame is ours.
     Where there is no such code, something stands in for the function there: one is.
     """
+    keep_out(probe)
     held = vars(owner)[name]
     function = _written(held)
     code = with_probe(function, probe) if isinstance(function, FunctionType) else None

@@ -68,6 +68,18 @@ def older_hooks(recording: Recording, leaves: Iterable[tuple[int, Tensor]]) -> N
                     recording.hooked.add(number)
 
 
+def registers(recording: Recording, tensor: Tensor, code: CodeType, *, post: bool) -> None:
+    """Compiled code is about to register a hook with that code, at a line that is not known: its own line stands in."""
+    number = recording.id_of(tensor)
+    there = (post_accumulate_hooks if post else gradient_hooks)(tensor) or {}
+    again = sum(code_of(hook) is code for hook in there.values())
+    site = recording.stacks.of_code(code)
+    recording.tensor_hooks.append(TensorHook(len(recording.ops), number, site, code.co_qualname, post, again=again))
+    recording.hooked.add(number)
+    if classify(code.co_filename) == USER:
+        recording.hook_codes[code] = code.co_qualname
+
+
 def _alike(one: Any, other: Any) -> bool:
     """Whether two hooks do the same: one function, or two made at one place of the same values."""
     if type(one) is type(other) is MethodType:

@@ -11,6 +11,7 @@ import torch
 
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.lines.thrown import Thrown
 from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
 from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
 from autograd_inspector.capture.recording.recording import Recording
@@ -41,6 +42,8 @@ class Regions:
         self._outer = OuterRegions()
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
         self._definitions: dict[int, tuple[int, Wrapped]] = {}
+        self._of_graphs: set[int] = set()
+        """Those in which torch runs parts of graphs, by a function that it calls a second time at their end."""
         recording.regions.append(Region(0, _kind(*self.mode)))
 
     def held(self) -> list[int]:
@@ -63,7 +66,10 @@ class Regions:
     def _returns(self) -> bool:
         """``set_grad_enabled(True)`` called as a function, after ``set_grad_enabled(False)``: the way back."""
         regions, around = self.recording.regions, next(self._outer.innermost_first(), None)
-        if around is None or not regions[self.recording.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
+        now = self.recording.region
+        if around is None or _now() == self.mode:
+            return False
+        if now not in self._of_graphs and not regions[now].api.startswith(_AS_FUNCTION):
             return False
         return regions[around].kind == _kind(*_now())
 
@@ -71,26 +77,46 @@ class Regions:
         """A switch was thrown; the mode that it set may be the one that was on already."""
         self._outer.push(self.recording.region)
         mode = _now()
-        if mode != self.mode:
-            self._begin(mode, api, outside(sys._getframe(1)))
+        if mode == self.mode:
+            return
+        frame, stacks = outside(sys._getframe(1)), self.recording.stacks
+        graphs = stacks.graph_code
+        switch = graphs.switched(frame, enabled=mode[0]) if graphs is not None else None
+        if switch is None:
+            self._begin(mode, api, frame)
+        else:
+            self._begin_thrown(switch, stacks.at(frame))
+            self._of_graphs.add(self.recording.region)
 
-    def enter_at(self, api: str, site: int, decorated: str = "", definition: int = -1, *, library: str = "") -> None:
-        """A switch was thrown that another line had captured than the one that runs: in compiled code.
-
-        ``library``: torch's own module that threw it on its own account.
-        """
+    def enter_thrown(self, switch: Thrown, outer: int) -> None:
+        """A graph's code threw a switch. The lines that it was captured from were called from the stack ``outer``."""
         self._outer.push(self.recording.region)
-        self.mode, number = _now(), len(self.recording.regions)
-        at = len(self.recording.ops)
-        kind = _kind(*self.mode)
-        self.recording.regions.append(Region(number, kind, api, site, decorated, definition, library, at))
-        self.recording.region = number
+        self._begin_thrown(switch, outer)
+
+    def _begin_thrown(self, switch: Thrown, outer: int) -> None:
+        recording, stacks = self.recording, self.recording.stacks
+        self.mode, number = _now(), len(recording.regions)
+        code = switch.decorated
+        recording.regions.append(
+            Region(
+                number,
+                _kind(*self.mode),
+                switch.api,
+                stacks.of_frames(switch.frames, outer),
+                "" if code is None else code.co_qualname,
+                -1 if code is None else stacks.of_code(code),
+                switch.library,
+                len(recording.ops),
+            )
+        )
+        recording.region = number
 
     def leave(self) -> None:
         """A switch was undone: back to the innermost region of the mode that is on now."""
         mode = _now()
         region = self._around_of(mode)
         if region is not None:
+            self._of_graphs.discard(self.recording.region)
             self._outer.back_to(region)
             self.mode, self.recording.region = mode, region
             return

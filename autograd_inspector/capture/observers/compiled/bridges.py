@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.compiled.module_sources import Scope
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of
 from autograd_inspector.capture.compiled.plan import OUTPUT, PLACEHOLDER, Plan, Ref
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.sources import RESUMED
@@ -73,7 +73,7 @@ class Bridges:
         self._meet(tensors)
         self.since, self.place = sequence_number(), -1
 
-    def left(self, plan: Plan, results: Any, outer: int) -> None:
+    def left(self, plan: Plan, results: Any, frame: FrameType, outer: int) -> None:
         """A graph has returned, and the code goes on in Python."""
         recording = self._recording
         reason, frames = plan.breaks
@@ -88,12 +88,11 @@ class Bridges:
         self.place = recording.stacks.of_frames(frames, outer) if frames else -1
         if not reason:
             return
-        method = _METHOD.search(reason)
-        last = _last(plan, results) if method is not None else None
-        if method is not None and last is not None:
-            name = method["name"] or method["quoted"]
+        name = _exporting(plan)
+        taken = _taken(plan, results, frame) if name else None
+        if taken is not None:
             site = self.place if frames else outer
-            self._export = recording.append(name, (recording.id_of(last),), traits=int(Trait.EXPORT), site=site)
+            self._export = recording.append(name, (recording.id_of(taken),), traits=int(Trait.EXPORT), site=site)
             self._numbers.update((number, recording.id_of(each)) for each in tensors for number in _number_in(each))
 
     def arrive(self, plan: Plan, args: Sequence[Any], frame: FrameType, outer: int) -> None:
@@ -221,12 +220,27 @@ def _values_in(leaf: Tensor) -> set[float]:
         return set(leaf.detach().flatten().tolist()) - {0.0, 1.0}
 
 
-def _last(plan: Plan, results: Any) -> Tensor | None:
-    """Of the results the one that was computed last: what broke the graph was about to use it."""
+def _exporting(plan: Plan) -> str:
+    """The method by which a value leaves torch after a graph, "" where none does."""
+    if plan.taken is not None and plan.taken.method:
+        return plan.taken.method
+    found = _METHOD.search(plan.breaks[0])
+    return "" if found is None else found["name"] or found["quoted"]
+
+
+def _taken(plan: Plan, results: Any, frame: FrameType) -> Tensor | None:
+    """What Dynamo held as the graph broke; of the results the one that was computed last, where that is not known."""
     returned = plan.steps[-1].args[0] if plan.steps and plan.steps[-1].kind == OUTPUT else ()
-    made = [
-        (each.step, result)
+    made = {
+        each.step: result
         for each, result in zip(returned, results, strict=False)
         if isinstance(each, Ref) and isinstance(result, Tensor)
-    ]
-    return max(made, key=lambda pair: pair[0])[1] if made else None
+    }
+    taken = plan.taken
+    if taken is not None and taken.source:
+        value = value_of(taken.source, Scope.of(frame))
+        if isinstance(value, Tensor):
+            return value
+    if taken is not None and taken.step in made:
+        return made[taken.step]
+    return made[max(made)] if made else None

@@ -18,10 +18,10 @@ from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
-from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
 from autograd_inspector.capture.observers.compiled.opened import CompiledCall, KeptOut, Opener
+from autograd_inspector.capture.observers.compiled.passed_over import left_to_python, note_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
@@ -35,7 +35,9 @@ from autograd_inspector.capture.torch_private.compiled import (
     original_of,
     runs_eagerly,
 )
+from autograd_inspector.capture.torch_private.modes import function_modes, is_on
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
+from autograd_inspector.capture.undisturbed.dynamo import keep_out_of_all
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
@@ -117,8 +119,9 @@ class Compiled:
             return False
         # A compiled module may be called where Dynamo looks on: by code that it left to Python.
         regions = [getattr(kind, name) for kind in (CompiledCall, _Elsewhere) for name in ("begin", "done", "end")]
-        ours = (Engine.before, Engine.after, Engine.failed, NodeHooks.called, Compiled._region, runs_eagerly, *regions)
+        ours = (NodeHooks.called, Compiled._region, runs_eagerly, *regions)
         keep_out_of([each.__code__ for each in ours])
+        keep_out_of_all()
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
         stance = eager_stance() if self._eager else None
         if stance is not None:
@@ -164,12 +167,25 @@ class Compiled:
                 self._leave()
                 return before
             if callback not in {None, False}:
+                if self._ran_uncompiled(frame):
+                    return original(None)
                 self._enter(frame)
             elif self._eager and not self._guard.recording.closed and self._guard.recording.here():
                 self._guard.recording.note(EAGER)
             return original(callback)
 
         return switch
+
+    def _ran_uncompiled(self, frame: FrameType) -> bool:
+        """Whether Dynamo compiles nothing of a call, which then need not look on."""
+        recording = self._guard.recording
+        if self._thread.open or len(function_modes()) > is_on(recording.mode) or not recording.here():
+            return False
+        held = dict(locals_of(frame))  # With fullgraph=True torch is about to say what it passed over.
+        module = None if getattr(held.get("self"), "fullgraph", True) else left_to_python(held.get("fn"))
+        if module is not None:
+            recording.note(note_of(module))
+        return module is not None
 
     def _kept_out(self, original: Callable[[Any], Any], callback: Any, frame: FrameType) -> Any:
         """Dynamo is switched off for a function that compiled code calls, or on again: meanwhile all is observed."""
@@ -180,7 +196,7 @@ class Compiled:
         if callback not in {None, False}:
             return original(callback)  # Whatever of ours ran after that would be compiled.
         before = original(callback)
-        if self._opener.may_look_on(dict(locals_of(frame)).get("fn")):
+        if self._opener.may_look_on(dict(locals_of(frame)).get("fn"), frame):
             opened.append(KeptOut(self._opener.calls[-1], self._observers, frame))
             opened[-1].begin()
         return before

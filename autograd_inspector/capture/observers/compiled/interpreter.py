@@ -84,7 +84,7 @@ class Interpreter:
         self._modules = modules
         self._plan = plan
         self._scope = scope
-        self._switching = Switching(recorder.recording, recorder.regions)
+        self._switching = Switching(recorder.regions)
         self._known: dict[str, nn.Module | None] = {}
         self._names: dict[int, str] = {}
         self._callers: dict[tuple[int, int], Calling] = {}
@@ -131,7 +131,7 @@ class Interpreter:
                 self._switching.switch(step.args[0], steps[number:], outer)
             else:
                 guard.run(self._enter, step)
-                with stacks.standing_in(sites[number], outer if step.bodies else None):
+                with stacks.standing_in(sites[number], outer if step.bodies else None, _programs(step)):
                     before = len(self._recording.ops)
                     known = self.shadow is not None or not step.role.endswith(NUMBER)
                     followed = known or guard.run(outside.unwraps, step)
@@ -289,6 +289,12 @@ class Interpreter:
             with stacks.standing_in(stacks.of_frames(frames, self._outer) if frames else self._outer):
                 self._modules.enter(module, (), {})
             self._open.append((module, path, nth))
+
+
+def _programs(step: Step) -> CodeType | None:
+    """The code of a function of the program's that a graph calls as one op: ``torch.compiler.allow_in_graph``."""
+    code = code_of(step.target) if step.kind == CALL else None
+    return code if code is not None and classify(code.co_filename) != SKIP else None
 
 
 def _unseen(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -8,14 +8,17 @@ from types import FrameType
 from typing import Any
 
 from torch import Tensor
+from torch.optim import Optimizer
 
 from autograd_inspector.capture.compiled.listener import Graph, is_compilers
-from autograd_inspector.capture.compiled.module_sources import Scope
+from autograd_inspector.capture.compiled.module_sources import Scope, value_of
+from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.compiled.refused import Refused
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.sources import RESUMED
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.observers.calls.bracket import Before, record
+from autograd_inspector.capture.observers.calls.hooks import registers
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder
@@ -25,7 +28,7 @@ from autograd_inspector.capture.observers.compiled.described import described
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.refusals import Refusals
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
-from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
+from autograd_inspector.capture.observers.compiled.stepping import Stepping, step_frame, stepped_by
 from autograd_inspector.capture.observers.compiled.tally import Tally
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
@@ -207,11 +210,22 @@ class Opener:
         if optimizer is not None:
             self.opens()
             self.recorder.guard.run(self.tally.runs, self.calls[0].function, graph.plan, frame)
-            self.stepping.begins(optimizer, _around(frame))
-            return graph.run(*args)
+            return self._step(graph, args, optimizer, frame)
         if graph.plain:
             return self._observed(graph, args, frame)
         return self._expanded(graph, args, frame)
+
+    def _step(self, graph: Graph, args: tuple[Any, ...], optimizer: Optimizer, frame: FrameType) -> Any:
+        """A graph of a step is run. Code that has the step within it goes on when the step is over."""
+        running = self.recorder.guard.run(step_frame, frame)
+        if running is not None:
+            self.stepping.begins(optimizer, running[1])
+            return graph.run(*args)
+        self.stepping.begins(optimizer, _around(frame))
+        try:
+            return graph.run(*args)
+        finally:
+            self.stepping.ends()
 
     def _begins(self, graph: Graph, args: Sequence[Any], frame: FrameType, outer: int) -> None:
         self.recorder.guard.run(self.bridges.arrive, graph.plan, args, frame, outer)
@@ -224,11 +238,13 @@ class Opener:
         self.bridges.over()
         self.refusals.over()
 
-    def may_look_on(self, function: Any) -> bool:
+    def may_look_on(self, function: Any, frame: FrameType) -> bool:
         """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
         recording = self.recorder.recording
         if self._inside or not self.calls or is_compilers(function) or is_compiling() or not recording.here():
             return False
+        if self.recorder.guard.run(self.stepping.meets, frame):
+            self.opens()
         return recording.active() and not recording.traits & _BACKWARD
 
     def _observed(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
@@ -242,7 +258,7 @@ class Opener:
             results = interpreter.run(args, outer)
         finally:
             take_off(self.recorder)
-        self.recorder.guard.run(self.bridges.left, graph.plan, results, outer)
+        self.recorder.guard.run(self._left, graph.plan, results, frame, outer)
         return results
 
     def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
@@ -281,7 +297,17 @@ class Opener:
         self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
-            self.bridges.left(graph.plan, result, outer)
+            self._left(graph.plan, result, frame, outer)
+
+    def _left(self, plan: Plan, results: Any, frame: FrameType, outer: int) -> None:
+        """A graph has run. What the code does next is known from it."""
+        self.bridges.left(plan, results, frame, outer)
+        scope = Scope.of(frame) if plan.hooks else None
+        for hook in plan.hooks:
+            tensor = value_of(hook.source, scope) if scope is not None else None
+            if isinstance(tensor, Tensor):
+                post = hook.method == Tensor.register_post_accumulate_grad_hook.__name__
+                registers(self.recorder.recording, tensor, hook.code, post=post)
 
     def opens(self) -> None:
         """Something of the calls that run is recorded."""

@@ -11,7 +11,10 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.compiled.module_sources import Scope, value_of
 from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.lines.frame_locals import locals_of
+from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.optimizers.steps import Steps
+from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_dynamos_frame
 
 _GROUPS = ".param_groups"
 
@@ -38,18 +41,47 @@ def _step_codes(kind: Any) -> Iterator[CodeType]:
         step = inner
 
 
+def step_frame(frame: FrameType) -> tuple[Optimizer, FrameType] | None:
+    """The innermost step that runs in a compiled call as code of its own, and its frame."""
+    for each in outwards(frame):
+        code = each.f_code
+        if code.co_name == COMPILED_CALL and is_dynamos_frame(each):
+            return None
+        if code.co_varnames[:1] == ("self",):
+            owner = dict(locals_of(each)).get("self")
+            if isinstance(owner, Optimizer) and any(_same(step, code) for step in _step_codes(type(owner))):
+                return owner, each
+    return None
+
+
+def _same(one: CodeType, other: CodeType) -> bool:
+    """Whether Dynamo made code of another, or of what comes after a break in it."""
+    return (one.co_filename, one.co_firstlineno) == (other.co_filename, other.co_firstlineno)
+
+
 class Stepping:
-    """The step that runs as compiled code. It may be several graphs: it is over when something else runs."""
+    """The step that runs as compiled code. It may be several graphs, or none: where no parameter has a gradient."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._open: tuple[Optimizer, FrameType] | None = None
 
     def begins(self, optimizer: Optimizer, frame: FrameType) -> None:
-        """A graph of its step is about to run, in what that frame called."""
+        """A graph of its step is about to run, in that frame or what it called."""
+        if self._open is not None and self._open[1] is not frame:
+            self.ends()
         if self._open is None:
             self._open = optimizer, frame
             self._steps.begin_compiled(optimizer, frame)
+
+    def meets(self, frame: FrameType) -> bool:
+        """Whether what runs in that frame, beside all graphs, is a part of a step. It may be what begins the step."""
+        running = step_frame(frame)
+        if running is None:
+            self.ends()
+            return False
+        self.begins(*running)
+        return True
 
     def ends(self, unless: Optimizer | None = None) -> None:
         """Whatever step was open is over, unless it is that optimizer's."""

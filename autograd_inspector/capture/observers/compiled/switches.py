@@ -1,33 +1,21 @@
-"""Switches of the grad mode in a compiled graph, which says when one is thrown, and not by which line."""
+"""Switches of the grad mode in a compiled graph that is run step by step."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
-from pathlib import Path
-from types import CodeType
 
 import torch
 
-from autograd_inspector.capture.compiled.code_places import Frame
 from autograd_inspector.capture.compiled.plan import Step
-from autograd_inspector.capture.lines.sources import RESUMED, line_at, source_at
+from autograd_inspector.capture.compiled.thrown import thrown
 from autograd_inspector.capture.observers.calls.regions import Regions
-from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, set_grad_enabled
-from autograd_inspector.source.blocks import Blocks
-from autograd_inspector.source.called_alone import CalledAlone
-from autograd_inspector.source.index import Function, Source
-
-AS_FUNCTION = "set_grad_enabled"
-_CALLS = {False: ("no_grad", "set_grad_enabled", "inference_mode"), True: ("enable_grad", "set_grad_enabled")}
 
 
 class Switching:
     """Throws them in the order of the graph, and tells the regions of the capture."""
 
-    def __init__(self, recording: Recording, regions: Regions) -> None:
-        self._recording = recording
+    def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._before: list[bool] = []
 
@@ -41,68 +29,5 @@ class Switching:
             self._regions.leave()
             return
         self._before.append(earlier)
-        step = next((step for step in following if step.frames), None)
-        frames = step.frames if step is not None else ()
-        stacks = self._recording.stacks
-        torchs, name = _by_torch(step.torchs if step is not None else (), enabled=enabled)
-        if torchs:
-            self._regions.enter_at(f"torch.{name}()", stacks.of_frames(frames, outer), library=torchs)
-            return
-        name, line, place = _thrown(frames, enabled=enabled)
-        chain = frames[place:]
-        if line:
-            code, _, library = chain[0]
-            self._regions.enter_at(f"torch.{name}()", stacks.of_frames(((code, -1 - line, library), *chain[1:]), outer))
-        elif chain:
-            code = chain[0][0]
-            site = stacks.of_frames(chain, outer)
-            self._regions.enter_at(f"torch.{name}()", site, code.co_qualname, stacks.of_code(code))
-        else:
-            self._regions.enter_at(f"torch.{name}()", stacks.of_frames(frames, outer))
-
-
-def _by_torch(places: Sequence[tuple[str, int]], *, enabled: bool) -> tuple[str, str]:
-    """(torch's own module that threw a switch, what it called), from the lines of its code; ("", "") where none did."""
-    home = Path(torch.__file__).parent.parent
-    for filename, line in places:
-        source = source_at(filename)
-        if source is None or not Path(filename).is_relative_to(home):
-            continue
-        name = next((name for name in _CALLS[enabled] if source.index(Blocks).around(line, name)), "")
-        if name or _decorators(source, line) & set(_CALLS[enabled]):
-            inside = Path(filename).relative_to(home).with_suffix("")
-            return ".".join(inside.parts), name or _CALLS[enabled][0]
-    return "", ""
-
-
-def _decorators(source: Source, line: int) -> set[str]:
-    """What is written above the function around a line: ``no_grad`` of ``@torch.no_grad()``."""
-    written = getattr(source.scope_at(line), "decorator_list", [])
-    called = [each.func if isinstance(each, ast.Call) else each for each in written]
-    return {getattr(each, "attr", getattr(each, "id", "")) for each in called}
-
-
-def _thrown(frames: Sequence[Frame], *, enabled: bool) -> tuple[str, int, int]:
-    """(what was called, the line of its block, in which frame); no line: a decorator of that frame's function."""
-    for place, (code, at, library) in enumerate(frames):
-        source = None if library else source_at(code.co_filename)
-        if source is None:
-            continue
-        blocks, line = source.index(Blocks), line_at(code, at)
-        found = max((blocks.around(line, name), name) for name in _CALLS[enabled])
-        first = _first_line(source, code, line)
-        if found[0] >= first:
-            return found[1], found[0], place
-        called = source.index(CalledAlone).before(line, AS_FUNCTION, first)
-        if called:
-            return AS_FUNCTION, called, place
-        definition = source.definition_at(code.co_firstlineno)
-        if definition is not None and definition.decorator_list:
-            return _CALLS[enabled][0], 0, place
-    return _CALLS[enabled][0], 0, len(frames)
-
-
-def _first_line(source: Source, code: CodeType, line: int) -> int:
-    """Of the function that a line is in; code that goes on after a graph break begins there."""
-    scope = source.scope_at(line)
-    return scope.lineno if code.co_name.startswith(RESUMED) and isinstance(scope, Function) else code.co_firstlineno
+        step = next((step for step in following if step.frames), Step(-1, None))
+        self._regions.enter_thrown(thrown(step.frames, step.torchs, enabled=enabled), outer)

@@ -82,14 +82,17 @@ class Steps:
             self._guard.run(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
 
     def begin_compiled(self, optimizer: Optimizer, frame: FrameType) -> None:
-        """A step runs as compiled code, which calls no hooks; it is over when that frame is told to be."""
-        self._guard.run(self._begin, optimizer, (), frame)
+        """A step runs as compiled code, which calls no hooks; it is over when that frame is told to be, or is gone."""
+        self._guard.run(self._begin_compiled, optimizer, frame)
 
     def end_compiled(self, optimizer: Optimizer, frame: FrameType) -> None:
         """It is over."""
         self._guard.run(self._end, optimizer, frame)
 
-    def _begin(self, optimizer: Optimizer, arguments: Iterable[Any], frame: FrameType) -> None:
+    def _begin_compiled(self, optimizer: Optimizer, frame: FrameType) -> None:
+        self._begin(optimizer, (), frame).compiled = True
+
+    def _begin(self, optimizer: Optimizer, arguments: Iterable[Any], frame: FrameType) -> OpenStep:
         recording = self.recording
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
@@ -110,6 +113,7 @@ class Steps:
             recording.watch = step.watch.call
         recording.pause(step)
         self._aside.begins(frame)
+        return step
 
     def _note_accumulation(self, site: int, number: int, kind: str) -> None:
         under_way = accumulation()
@@ -132,8 +136,10 @@ class Steps:
     def _end(self, optimizer: Optimizer, frame: FrameType) -> None:
         self._aside.ends()
         step = self.recording.go_on(frame)
-        if not isinstance(step, OpenStep):
-            return
+        if isinstance(step, OpenStep):
+            self._ended(optimizer, step)
+
+    def _ended(self, optimizer: Optimizer, step: OpenStep) -> None:
         self._leave_closure(step)
         vitals = self.recording.vitals
         if vitals is not None:
@@ -170,16 +176,22 @@ class Steps:
         ]
 
     def lost(self, step: OpenStep) -> None:
-        """It never came back: the exception that left it is known to whoever closes the capture."""
+        """It never came back: the exception that left it is known to whoever closes the capture.
+
+        Of compiled code nobody says that it does: its frame is gone.
+        """
         self._aside.ends()
         self._guard.run(self._abandon, step)
 
     def _abandon(self, step: OpenStep) -> None:
+        optimizer = dict(self._optimizers.alive()).get(step.optimizer)
+        if step.compiled and optimizer is not None and not step.raised[1]:
+            self._ended(optimizer, step)
+            return
         self._leave_closure(step)
         site, text = step.raised
         kind = self.recording.optimizers[step.optimizer].type
         self._record(step, text or UNKNOWN, kind, site if site >= 0 else step.site)
-        optimizer = dict(self._optimizers.alive()).get(step.optimizer)
         if optimizer is not None:
             self._optimizers.look(optimizer, step.optimizer)
 
