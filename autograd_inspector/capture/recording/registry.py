@@ -139,7 +139,9 @@ class Registry:
             requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), self._one_of(device_of(tensor))
             inference = not requires_grad and is_inference(tensor)
         alone = storage == next_storage and birth >= 0  # An op's result in memory of its own begins at its beginning.
-        shape, offset, stride = None, 0, None
+        shape: Any = None
+        offset: Any = 0
+        stride: Any = None
         try:
             if plain and not is_symbolic(tensor):
                 if not alone:
