@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
 from typing import Protocol
@@ -300,12 +300,17 @@ class Analysis:
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
-        ops = self.capture.ops
-        keys = [key for key in (("storage", storage), ("tensor", tensor)) if key[1] >= 0]
-        lists = [self._writes.get(key, ()) for key in keys]
-        places = [range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))) for writes in lists]
+        ops, writes = self.capture.ops, self._writes
+        to_storage: Sequence[tuple[int, int]] = writes.get(("storage", storage), ()) if storage >= 0 else ()
+        to_tensor: Sequence[tuple[int, int]] = writes.get(("tensor", tensor), ()) if tensor >= 0 else ()
+        if not to_storage and not to_tensor:
+            return  # Of most memory.
+        lists = [
+            written[bisect_left(written, (start, 0)) : bisect_left(written, (end, 0))]
+            for written in (to_storage, to_tensor)
+        ]
         last = None
-        for position in merge(*([writes[at] for at in within] for writes, within in zip(lists, places, strict=True))):
+        for position in lists[0] if lists[0] == lists[1] else merge(*lists):
             if position != last:
                 yield ops[position[0]], ops[position[0]].writes[position[1]]
             last = position

@@ -13,6 +13,9 @@ from autograd_inspector.model.op import Op, Trait
 SKIPPED = Trait.STEP | Trait.BACKWARD
 """Ops that data flow does not go through: a step links each parameter with everything that ever made its gradient."""
 
+_MOST_PASTS = 100_000
+"""So many are kept: a program of a million ops has too many."""
+
 
 class _Memory:
     """What happened to one storage, as op indices in program order."""
@@ -50,6 +53,8 @@ class DataFlow:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self._pasts: dict[tuple[int, int], Past] = {}
+        """(tensor, op) -> what a read of it by that op depends on: each rule asks for much the same."""
 
     @cached_property
     def _memory(self) -> dict[int, _Memory]:
@@ -100,8 +105,10 @@ class DataFlow:
 
     def _producers(self, tensor: int, before: int, walked: set[tuple[int, int]]) -> list[int]:
         """The same without those that an earlier walk from the tensor found: ``walked`` is where it has been."""
-        producers: dict[int, None] = {}
         past: Past | None = self.past(tensor, before)
+        if past is not None and past.at < 0:  # Nothing had written to it, which most tensors are never written to.
+            return list(dict.fromkeys(past.begun))
+        producers: dict[int, None] = {}
         while past is not None and (past.at < 0 or (tensor, past.at) not in walked):
             walked.add((tensor, past.at))
             ops, past = self.further(past)
@@ -123,6 +130,14 @@ class DataFlow:
 
     def past(self, tensor: int, before: int) -> Past:
         """What a read of ``tensor`` by op ``before`` depends on, to be gone back through with ``further``."""
+        past = self._pasts.get((tensor, before))
+        if past is None:
+            past = self._past(tensor, before)
+            if len(self._pasts) < _MOST_PASTS:
+                self._pasts[tensor, before] = past
+        return past
+
+    def _past(self, tensor: int, before: int) -> Past:
         memory = self._memory.get(self.capture.tensors[tensor].storage, _UNTOUCHED)
         begun, end, wrapped = self._beginning(tensor, before)
         at = bisect_left(memory.written, before) - 1

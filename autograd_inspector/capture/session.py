@@ -106,8 +106,9 @@ class Session:
         self.optimizers.look_around = self.modules.look_around
         self.modules.used = self.optimizers.modes.look
         self._prints = Fingerprints(self.recording, self.guard)
-        self.modules.given, self.optimizers.steps.prints = self._prints.given, self._prints
+        self.optimizers.steps.prints = self._prints
         if values:
+            self.modules.given = self._prints.given
             layers = Layers(self.recording)
             self.modules.entered, self.modules.came = layers.entered, layers.came
         self._interim = Interim(self.recording, self.modules, self._past) if followed else None

@@ -22,16 +22,25 @@ def unbound_reads(tree: ast.Module, apart_from: Collection[ast.stmt] = ()) -> se
     bound anywhere in them: when it is called is not known. ``apart_from``: statements of the module, functions and
     classes among which are not looked into.
     """
-    reads: set[Read] = set()
-    declared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    nodes = list(ast.walk(tree))
+    declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     known = frozenset(vars(builtins)) | {"__file__", "__name__"} | declared
+    reads = _Reads(walrus=any(isinstance(node, ast.NamedExpr) for node in nodes))
     _Scope("", tree.body, frozenset(), known, reads, apart_from=frozenset(apart_from))
-    return reads
+    return set(reads)
 
 
 def names_bound(tree: ast.Module) -> _Bound:
     """The names that the statements of a module bind, apart from what its functions declare as global."""
     return frozenset(name for node in _own(tree.body) for name in _binds(node))
+
+
+class _Reads(set[Read]):
+    """What was found so far. ``walrus``: some expression of the module binds a name (``:=``), which few do."""
+
+    def __init__(self, *, walrus: bool) -> None:
+        super().__init__()
+        self.walrus = walrus
 
 
 class _Scope:
@@ -43,13 +52,14 @@ class _Scope:
         body: list[ast.stmt],
         given: _Bound,
         around: _Bound,
-        reads: set[Read],
+        reads: _Reads,
         inner: _Bound | None = None,
         apart_from: frozenset[ast.stmt] = frozenset(),
     ) -> None:
         self.path, self.around, self.reads, self.apart_from = path, around, reads, apart_from
-        elsewhere = {n for s in _own(body) if isinstance(s, (ast.Global, ast.Nonlocal)) for n in s.names}
-        self.own = (frozenset(name for node in _own(body) for name in _binds(node)) | given) - elsewhere
+        nodes = list(_own(body))
+        elsewhere = {n for s in nodes if isinstance(s, (ast.Global, ast.Nonlocal)) for n in s.names}
+        self.own = (frozenset(name for node in nodes for name in _binds(node)) | given) - elsewhere
         self.within = around | self.own | elsewhere
         # Methods do not see the names of their class.
         self.inner = self.within if inner is None else inner
@@ -125,8 +135,8 @@ class _Scope:
     def parts(self, nodes: Iterable[ast.AST], bound: _Bound) -> _Bound:
         """Note what expressions read, and return what is bound behind them: ``:=`` binds too."""
         left = list(nodes)
-        walrus = {n.target.id for node in left for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
-        bound |= walrus
+        if self.reads.walrus:
+            bound |= {n.target.id for node in left for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
         for node in left:
             self.expression(node, bound)
         return bound

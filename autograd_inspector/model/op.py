@@ -118,7 +118,7 @@ class Region(Struct, frozen=True, omit_defaults=True):
         return not self.api
 
 
-class ModuleCall(Struct, frozen=True, omit_defaults=True):
+class ModuleCall(Struct, frozen=True, omit_defaults=True, gc=False):
     """One call of one nn.Module: class, and which call of that module it was (from 1).
 
     ``path`` is its qualified name within its root ("" for the root itself), ``root`` the root's index in ``models``,

@@ -26,6 +26,9 @@ _REWRITES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.ADDS | OpKind.SUBTRACTS 
 
 Beginning = Literal["empty", "cleared", "replaced", "older", "taken"]
 
+_MOST_ANSWERS = 20_000
+"""So many are kept: of a long run the rest are made again."""
+
 
 class Contribution(Struct, frozen=True):
     """What one backward of the program's added to a ``.grad``.
@@ -71,13 +74,15 @@ class Value(Struct, frozen=True):
 
 
 class GradientSources:
-    """What was added up in the gradients that steps consume. Each answer is made when it is asked for."""
+    """What was added up in the gradients that steps consume. Each answer is made when it is asked for first."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._since: dict[int, int] = {}
         """Step (its op) -> when the same optimizer had stepped before; -1: not in this capture."""
         self._read: dict[int, dict[int, Value]] = {}
+        self._answers: dict[tuple[int, int, int], Consumed] = {}
+        """(step, parameter, gradient) -> what it met: most of the questions that are asked begin with the same."""
         last: dict[int, int] = {}
         for step in analysis.capture.steps:
             self._since[step.op] = last.get(step.optimizer, -1)
@@ -95,6 +100,15 @@ class GradientSources:
 
     def consumed(self, step: Step, parameter: ParameterStep) -> Consumed:
         """The gradient that a step met of one parameter."""
+        key = step.op, parameter.tensor, parameter.gradient
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._consumed(step, parameter)
+            if len(self._answers) < _MOST_ANSWERS:
+                self._answers[key] = answer
+        return answer
+
+    def _consumed(self, step: Step, parameter: ParameterStep) -> Consumed:
         timeline, tensor = self._analysis.timeline, parameter.tensor
         gradients = self._gradients(tensor, self._since[step.op], step.at) | {parameter.gradient}
         runs = timeline.backwards_to(tensor).within(self._since[step.op] + 1, step.at)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
+import torch
 from msgspec.structs import replace
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
@@ -17,7 +18,7 @@ from autograd_inspector.capture.recording.raw_records import OP_OUTPUTS
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import device_of, dtype_of, shape_of, span_of, version_of
 from autograd_inspector.capture.torch_private.compiled import is_stand_in
-from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
+from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE, UNPACKED
 from autograd_inspector.capture.torch_private.modes import has_dispatch_modes
 from autograd_inspector.capture.torch_private.tensors import is_symbolic, storage_address
 from autograd_inspector.interrupts import is_interrupt
@@ -43,6 +44,10 @@ class SavedTensors:
         """Kinds of nodes that save nothing: most of a graph's, of which nothing is to be asked again."""
         self._shapes: dict[Any, tuple[int, ...]] = {}
         """Equal ones are kept once."""
+        self._dtypes: dict[torch.dtype, tuple[str, int]] = {}
+        """The name of each, and the bytes of one number."""
+        self._told: dict[tuple[str, int], SavedTensor] = {}
+        """(name, tensor) -> what was told of it: a weight is saved at each step of a loop."""
 
     def of(self, node: Any, made: tuple[int, int]) -> tuple[SavedTensor, ...]:  # noqa: C901 - for every node
         """What a node saved; ``made``: the op that made it, and how many ops had run by then."""
@@ -78,12 +83,22 @@ class SavedTensors:
             self.idle.add(kind)
         return plan
 
-    def _plain(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> bool:
+    def _plain(  # noqa: C901 - for every saved tensor
+        self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]
+    ) -> bool:
         """What ``_one`` does, for the most usual case and in a third of its time; whether it is that."""
         tensor = raw.data
         kind = type(tensor)
         if not (kind is Tensor or kind is Parameter) or raw.unpack_hook is not None:
             return False
+        entry = self._by_address.get(id(tensor))
+        number = entry.tensor if entry is not None and entry() is tensor else -1
+        older = made[1] <= 0 > made[0]
+        if number >= 0:
+            told = self._told.get((name, number))
+            if told is not None and not (older and told.current_version):
+                into.append(told)
+                return True
         try:
             address, version = storage_address(tensor), tensor._version
             storage = self._storages.get(address)
@@ -91,18 +106,14 @@ class SavedTensors:
                 storage = self._recording.registry.storage_at(address, tensor)
             if storage in self._moves or is_symbolic(tensor):
                 return False
-            kind_of_number, size = tensor.dtype, tensor.shape
-            item, dtype = kind_of_number.itemsize, short(kind_of_number)
-            offset, nbytes = tensor.storage_offset() * item, tensor.numel() * item
-            contiguous = not nbytes or tensor.is_contiguous()
-            extent = nbytes if contiguous else _extent(size, tensor.stride()) * item
+            dtype, item = self._dtypes.get(tensor.dtype) or self._named(tensor.dtype)
+            size, offset, nbytes = tensor.shape, tensor.storage_offset() * item, tensor.nbytes
+            extent = nbytes if not nbytes or tensor.is_contiguous() else _extent(size, tensor.stride()) * item
             device = "cpu" if tensor.is_cpu else place_of(tensor)
         except Exception as failure:
             if is_interrupt(failure):
                 raise
             return False
-        entry = self._by_address.get(id(tensor))
-        number = entry.tensor if entry is not None and entry() is tensor else -1
         met = self._first.get(storage)
         if met is None and version == 0:
             met = 0  # A counter that has not moved yet had not then either.
@@ -111,18 +122,36 @@ class SavedTensors:
             shape = tuple(size)
             self._shapes[shape] = shape
         status: SavedStatus = "valid"
-        verdict = ""
-        if met != version or (version and made[1] <= 0 > made[0]):
-            status, verdict, expected = verify(node, name, plain=self._alone)
+        verdict, asked = "", False
+        if met != version or (version and older):
+            asked = True
+            status, verdict, expected = self._verdict(node, name)
             if status == "modified" and not tells_of(verdict, version):
                 status, verdict = "valid", ""
             met = version if status == "valid" else expected
-        into.append(
-            SavedTensor(
-                name, number, shape, dtype, device, nbytes, storage, offset, extent, status, met, version, verdict
-            )
+        saved = SavedTensor(
+            name, number, shape, dtype, device, nbytes, storage, offset, extent, status, met, version, verdict
         )
+        if number >= 0 and not asked:
+            self._told[name, number] = saved
+        into.append(saved)
         return True
+
+    def _named(self, dtype: torch.dtype) -> tuple[str, int]:
+        named = self._dtypes[dtype] = short(dtype), dtype.itemsize
+        return named
+
+    def _verdict(self, node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
+        """What ``verify`` tells, at once where autograd has nothing against it."""
+        if self._alone:
+            try:
+                getattr(node, UNPACKED + name)
+            except (RuntimeError, AttributeError) as error:
+                if is_interrupt(error):
+                    raise
+            else:
+                return "valid", "", None
+        return verify(node, name, plain=self._alone)
 
     def _one(
         self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor], *, ask: bool = True

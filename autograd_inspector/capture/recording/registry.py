@@ -27,6 +27,7 @@ from autograd_inspector.capture.tensors.attributes import (
 )
 from autograd_inspector.capture.torch_private.tensors import (
     free_weak_ref,
+    is_symbolic,
     resurrect,
     storage_address,
     storage_expired,
@@ -115,8 +116,8 @@ class Registry:
 
     def given_to_model(self, values: Collection[Any]) -> None:
         """A model is called with those arguments: note what of them, and of the containers among them, is known."""
-        flat = _CONTAINERS.isdisjoint(map(type, values)) and len(values) <= _MOST_GIVEN
-        for value in values if flat else entries_within(values, _DEEPEST, _MOST_GIVEN):
+        entries = _entries_of(values)
+        for value in entries_within(values, _DEEPEST, _MOST_GIVEN) if entries is None else entries:
             if issubclass(type(value), Tensor):
                 entry = self.entry_of(value)
                 if entry is not None and entry.requires_grad:
@@ -125,7 +126,8 @@ class Registry:
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
         next_storage, kind = self._numbered, type(tensor)
-        if kind is Tensor or kind is Parameter:
+        plain = kind is Tensor or kind is Parameter
+        if plain:
             storage = self._storage_of_plain(tensor)
             requires_grad, dtype = tensor.requires_grad, tensor.dtype
             device = _CPU if tensor.is_cpu else self._one_of(tensor.device)
@@ -136,14 +138,26 @@ class Registry:
             storage = self.storage_of(tensor)
             requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), self._one_of(device_of(tensor))
             inference = not requires_grad and is_inference(tensor)
-        offset, stride = (0, None) if storage == next_storage and birth >= 0 else placed(tensor)
+        alone = storage == next_storage and birth >= 0  # An op's result in memory of its own begins at its beginning.
+        shape: Any = None
+        offset: Any = 0
+        stride: Any = None
+        try:
+            if plain and not is_symbolic(tensor):
+                if not alone:
+                    offset, stride = tensor.storage_offset(), tensor.stride()
+                shape = tensor.shape
+        except RuntimeError as failure:  # A nested one has no such layout.
+            if is_interrupt(failure):
+                raise
+        if shape is None:
+            shape = shape_of(tensor)
+            offset, stride = (0, None) if alone else placed(tensor)
         number = self.entries.start + len(self.entries.recent)
         entry = Entry(tensor)
         entry.tensor, entry.storage, entry.requires_grad, entry.untracked = number, storage, requires_grad, inference
         leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
-        same = self._same.setdefault
-        shape = shape_of(tensor)
-        shape = same(shape, shape)
+        shape = self._same.setdefault(shape, shape)
         fact = (shape, dtype, device, leaf, offset, stride, inference, storage, birth, now)
         address, facts, entries = id(tensor), self.facts.recent, self.entries.recent
         facts += (fact,)  # All three or none: an interrupt strikes only where something is called.
@@ -221,12 +235,13 @@ class Registry:
         """``storage_of`` a tensor of no subclass, for every op."""
         try:
             address = storage_address(tensor)
+            number = self.storages.get(address)
+            memory = tensor.untyped_storage() if number is None else None
         except Exception as failure:
             if is_interrupt(failure):
                 raise
             return -1
-        number = self.storages.get(address)
-        return self.storage_at(address, tensor) if number is None else number
+        return self._numbered_now(address, memory) if number is None else number
 
     def storage_at(self, address: int, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, which is at that address."""
@@ -235,11 +250,16 @@ class Registry:
             memory = storage_of(tensor)
             if memory is None:
                 return -1
-            memory._weak_ref()  # What it returns is the address, which close() frees it by.
-            number = self.storages[address] = self._numbered
-            self._numbered += 1
-            if self.met is not None:
-                self.met(address, memory)
+            number = self._numbered_now(address, memory)
+        return number
+
+    def _numbered_now(self, address: int, memory: Any) -> int:
+        """The number of memory that was not met before."""
+        memory._weak_ref()  # What it returns is the address, which close() frees it by.
+        number = self.storages[address] = self._numbered
+        self._numbered += 1
+        if self.met is not None:
+            self.met(address, memory)
         return number
 
     def alive(self, tensors: Iterable[int] | None = None) -> Iterator[tuple[int, Tensor]]:
@@ -311,3 +331,18 @@ class Registry:
         while self.storages:
             free_weak_ref(self.storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
         self.storages = {}  # One that was only emptied would keep its room.
+
+
+def _entries_of(values: Collection[Any]) -> Collection[Any] | None:
+    """What a model is given, and what is in tuples and lists of it; None where that is deeper, or much."""
+    if len(values) > _MOST_GIVEN:
+        return None
+    if _CONTAINERS.isdisjoint(map(type, values)):
+        return values
+    entries: list[Any] = []
+    for value in values:
+        if type(value) is tuple or type(value) is list:
+            entries += value
+        else:
+            entries.append(value)
+    return entries if len(entries) <= _MOST_GIVEN // 2 and _CONTAINERS.isdisjoint(map(type, entries)) else None

@@ -89,15 +89,21 @@ def _collected(analysis: Analysis, reads: list[GradRead]) -> Overwritten | None:
     capture = analysis.capture
     loops = {k.site: k.growing[0] for k in capture.gradients_kept if k.growing}
     mine = [r for r in reads if r.site in loops]
+    changes = {r.tensor: _changes(analysis, r) for r in {r.tensor: r for r in mine}.values()}
+    looked_at: set[tuple[int, int]] = set()
     for before, after in pairwise(mine):
-        between = [run for run in _changes(analysis, before) if before.at < run.start and run.end <= after.at]
+        between = [run for run in changes[before.tensor] if before.at < run.start and run.end <= after.at]
         loop = loops[before.site]
         if before.site != after.site or not between or not _within_one(analysis, loop, before, after):
             continue
         since = [r for r in reads if r.at >= after.at and r is not after]
         end = next((r.at for r in since if r.site != after.site), len(capture.ops))
         last = [r for r in since if r.site == after.site and r.at < end]
-        for op in capture.ops[(last[-1] if last else after).at : end]:
+        start = (last[-1] if last else after).at
+        if (start, end) in looked_at:  # Of all turns of a loop the entries are used behind it.
+            continue
+        looked_at.add((start, end))
+        for op in capture.ops[start:end]:
             if not op.has(_ASIDE) and not op.writes and _reads(analysis, op, before.gradient):
                 return Overwritten(before, between[0], op)
     return None

@@ -19,7 +19,7 @@ from autograd_inspector.capture.tensors.attributes import needs_grad
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard
 
-_HAVE_ONE = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.MultiheadAttention)
+HAVE_ONE = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.MultiheadAttention)
 
 
 class FastPaths:
@@ -31,7 +31,7 @@ class FastPaths:
 
     def call(self, module: nn.Module, *inputs: Any) -> Opaque | None:
         """A call of that module as one op where it may take the fast path; the caller begins and ends it."""
-        if not issubclass(type(module), _HAVE_ONE) or read_own(module, "training") is not False:
+        if not issubclass(type(module), HAVE_ONE) or read_own(module, "training") is not False:
             return None
         if not self._guard.run(_records_nothing, module, inputs):
             return None

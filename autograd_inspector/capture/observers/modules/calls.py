@@ -58,10 +58,10 @@ class Modules:
         self._hints: dict[int, str] = {}
         self.used: Callable[[], None] = lambda: None
         """Called before a model is called or saved."""
-        self.given: Callable[[int, nn.Module, tuple[Any, ...]], None] = lambda *_: None
+        self.given: Callable[[int, nn.Module, tuple[Any, ...]], None] | None = None
         """Told what the outermost call of a model is given."""
-        self.entered: Callable[[nn.Module, str, int, tuple[Any, ...]], None] = lambda *_: None
-        self.came: Callable[[nn.Module, Any], None] = lambda *_: None
+        self.entered: Callable[[nn.Module, str, int, tuple[Any, ...]], None] | None = None
+        self.came: Callable[[nn.Module, Any], None] | None = None
         """Told of each call: its path and number for its module, what it is given, and what it returns."""
 
     def install(self, into: Installation) -> None:
@@ -102,33 +102,36 @@ class Modules:
 
     def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A call of that module begins."""
-        if self.recording.active():
+        if self.recording.recording or self.recording.active():
             self._guard.run(self._push, module, args, kwargs)
 
     def _push(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        recording = self.recording
-        if not self._stack:
+        recording, outermost_call = self.recording, not self._stack
+        if outermost_call:
             self.used()
-            recording.registry.given_to_model((*args, *kwargs.values()))
-        if self._stale and not self._stack:
-            self.look_again()
-        root, path = self.place_of(module)
+            recording.registry.given_to_model((*args, *kwargs.values()) if kwargs else args)
+            if self._stale:
+                self.look_again()
+        place = self._met_modules.place_of(module)
+        root, path = self.place_of(module) if place is None or place.gone else place
         self._name_exchanged(module, root, path)
-        if not self._stack:
+        if outermost_call:
             self._switches.called(root.number, path)
-            self.given(root.number, module, (*args, *kwargs.values()))
+            if self.given is not None:
+                self.given(root.number, module, (*args, *kwargs.values()))
         nth = self._met_modules.nth_call(module)
         number = len(recording.calls)
         # Of the module's own attributes only: a property or `__getattr__` would be the program's code.
         inplace, training = read_own(module, "inplace") is True, read_own(module, "training") is not False
-        site = recording.stacks.here(0) if not self._stack or inplace or not path else -1
-        kind, at = type(module).__name__, len(recording.ops)
+        site = recording.stacks.here(0) if outermost_call or inplace or not path else -1
+        outer, at = recording.call, len(recording.ops)
         recording.calls.append(
-            ModuleCall(number, path, kind, root.number, nth, recording.call, site, inplace, at, training)
+            ModuleCall(number, path, type(module).__name__, root.number, nth, outer, site, inplace, at, training)
         )
-        self._stack.append((recording.call, module))
+        self._stack.append((outer, module))
         recording.call = number
-        self.entered(module, path, nth, (*args, *kwargs.values()))
+        if self.entered is not None:
+            self.entered(module, path, nth, (*args, *kwargs.values()))
 
     def returned(self, depth: int, result: Any) -> None:
         """The call outside which so many are open has returned that."""
@@ -137,7 +140,8 @@ class Modules:
 
     def _measure(self, module: nn.Module, result: Any) -> None:
         """Have it measured, where the module called no other and is more than one of torch's functions."""
-        self.came(module, result)
+        if self.came is not None:
+            self.came(module, result)
         recording = self.recording
         call = recording.calls[recording.call]
         if recording.vitals is not None and len(recording.calls) == call.id + 1 and _computes(module):

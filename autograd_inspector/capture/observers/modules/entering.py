@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 from torch import nn
 
-from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
-from autograd_inspector.capture.observers.calls.opaque import Opaque
+from autograd_inspector.capture.observers.calls.fast_paths import HAVE_ONE, FastPaths
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.torch_private.modules import CALL
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
-
-class _OpenCall:
-    """A call that has begun: how many are open outside it, and what it is as a whole where it is one op."""
-
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
-        self.whole: Opaque | None = None
+_frame, _ident = sys._getframe, threading.get_ident
 
 
 class ModuleCalls:
@@ -39,32 +33,37 @@ class ModuleCalls:
         """Put the probe in place."""
         around(into, nn.Module, CALL.name if CALL.owner() is not None else "__call__", self)
 
-    def before(self, seen: list[_OpenCall], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
-        """A call begins. Nothing is seen in a thread that is not part of the capture."""
-        self._recording.stacks.module_called(sys._getframe(1))
-        if not self._recording.here():
-            return
-        entered = _OpenCall(self._modules.depth)
-        seen += (entered,)
-        self._modules.enter(module, args, kwargs)
-        entered.whole = self._fast_paths.call(module, args, kwargs)
-        if entered.whole is not None:
-            entered.whole.begin()
+    def before(self, seen: list[Any], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
+        """A call begins: ``seen`` gets how many are open outside it, and what it is as a whole where it is one op.
 
-    def after(self, seen: list[_OpenCall], result: Any, /) -> Any:
+        Nothing is seen in a thread that is not part of the capture.
+        """
+        recording, modules = self._recording, self._modules
+        recording.stacks.module_called(_frame(1))
+        if recording.closed or (_ident() != recording.thread and not recording.here()):
+            return
+        seen += (modules.depth,)
+        modules.enter(module, args, kwargs)
+        if issubclass(type(module), HAVE_ONE):
+            whole = self._fast_paths.call(module, args, kwargs)
+            if whole is not None:
+                seen += (whole,)
+                whole.begin()
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
         """The call returned."""
-        for entered in seen:
-            if entered.whole is not None:
-                entered.whole.done(result)
-                entered.whole.end()
+        if seen:
+            for whole in seen[1:]:
+                whole.done(result)
+                whole.end()
             if self._recording.vitals is not None:
-                self._modules.returned(entered.depth, result)
-            self._modules.leave(entered.depth)
+                self._modules.returned(seen[0], result)
+            self._modules.leave(seen[0])
         return result
 
-    def failed(self, seen: list[_OpenCall], error: BaseException, /) -> None:
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
         """The call raised."""
-        for entered in seen:
-            if entered.whole is not None:
-                entered.whole.end(error)
-            self._modules.leave(entered.depth)
+        if seen:
+            for whole in seen[1:]:
+                whole.end(error)
+            self._modules.leave(seen[0])
