@@ -47,6 +47,11 @@ class Keeping:
         """The line within a scope that keeps ``outputs.loss`` or ``outputs["loss"]`` of a variable; 0: none does."""
         return self._facts(scope).stored_field({*names}, {*fields})
 
+    def part_kept_at(self, scope: ast.AST, paths: Iterable[str]) -> int:
+        """The line within a scope that keeps ``self.loss`` or ``out["loss"]``, assigned there; 0: none does."""
+        parts = {_field(node) for path in paths if (node := _read(path)) is not None}
+        return self._facts(scope).stored_part({part for part in parts if part is not None})
+
     def returned_at(self, scope: ast.AST, names: Iterable[str]) -> int:
         """The line within a function that returns one of the variables, whole; 0: none does."""
         wanted = {*names}
@@ -193,13 +198,26 @@ class Scope:
 
     def stored_field(self, names: set[str], fields: set[str]) -> int:
         """The first line that keeps such a part of one of the variables; 0: none does."""
-        places = (place for (name, field), place in self._fields.items() if name in names and field in fields)
-        return min(places, default=(0, 0))[1]
+        return self.stored_part({part for part in self._fields if part[0] in names and part[1] in fields})
+
+    def stored_part(self, parts: set[tuple[str, str]]) -> int:
+        """The first line that keeps one of the parts; 0: none does."""
+        return min((self._fields[part] for part in parts if part in self._fields), default=(0, 0))[1]
 
     def handovers(self, names: set[str]) -> Iterable[Given]:
         """The calls that are given one of them; calls that look the same once."""
         calls = sorted({call for name in names for call in self._handed.get(name, ())})
         return dict.fromkeys(_handover(self._calls[call], names) for call in calls)
+
+
+def _read(path: str) -> ast.expr | None:
+    """The expression that a text is, None for a plain name or what is none."""
+    if path.isidentifier():
+        return None
+    try:
+        return ast.parse(path, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _field(value: ast.expr) -> tuple[str, str] | None:

@@ -47,6 +47,24 @@ def test_what_keeps_a_variable(name):
     assert kept(text, 2, "x") == line
 
 
+PARTS = {
+    "an attribute": ("def f(self):\n    self.loss = g()\n    xs.append(self.loss)\n", "self.loss", 3),
+    "an item": ("def f(out):\n    out['loss'] = g()\n    xs.append(out['loss'])\n", "out['loss']", 3),
+    "another attribute": ("def f(self):\n    self.loss = g()\n    xs.append(self.logits)\n", "self.loss", 0),
+    "a number of it": ("def f(self):\n    self.loss = g()\n    xs.append(self.loss.item())\n", "self.loss", 0),
+    "no expression": ("def f(self):\n    self.loss = g()\n    xs.append(self.loss)\n", "self.", 0),
+    "a variable": ("def f():\n    x = g()\n    xs.append(x)\n", "x", 0),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_keeps_a_part_that_is_assigned(name):
+    """An attribute or an item with a constant key, by how it is written; a variable is no part of another."""
+    text, path, line = PARTS[name]
+    found = Source(ast.parse(text))
+    assert found.index(Keeping).part_kept_at(found.scope_at(2), [path]) == line
+
+
 def test_a_hook_that_keeps_what_it_is_given():
     """Registered by its name, as a method, made by another function, or as a lambda."""
     made = "def make(name):\n    def hook(m, i, o):\n        outs[name] = o\n    return hook\n"

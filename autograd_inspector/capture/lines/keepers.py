@@ -24,7 +24,11 @@ def keeper(stacks: Stacks, site: int) -> tuple[int, bool]:
         here, keeping = compiled(code, lasti, library=False), source.index(Keeping)
         names = {part.strip() for part in here.target.strip("()").split(",")} - {""} or keeping.collected(span_at(here))
         scope = source.scope_at(here.lineno)
-        line = names and (keeping.kept_at(scope, names) or keeping.field_kept_at(scope, names, inner))
+        line = names and (
+            keeping.kept_at(scope, names)
+            or keeping.field_kept_at(scope, names, inner)
+            or keeping.part_kept_at(scope, names)
+        )
         if line:
             return stacks.of_code(code, line), False
         if names and returned < 0 and (line := keeping.returned_at(scope, names)):
