@@ -145,3 +145,60 @@ def test_a_forward_that_raises_is_an_op_with_its_error():
     assert not whole.has(Trait.CUT)
     assert capture.place(whole.site).source == "Refusing.apply(x)"
     assert not op(capture, "exp").has(Trait.INNER)
+
+
+class Outer(torch.autograd.Function):
+    """Applies another Function in its forward, between ops."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return Scale.apply(x * 2, 3.0)[0] + 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 6
+
+
+def test_the_node_of_a_function_that_applies_another():
+    """It is joined to the outer one, although the inner one used a sequence number after it."""
+
+    def program():
+        x = torch.ones(3, requires_grad=True)
+        (Outer.apply(x * 1) * 5).sum().backward()
+
+    capture = observe(program)
+    [node] = [node for node in capture.nodes if node.name == "OuterBackward"]
+    assert capture.ops[node.op].name == "Outer.apply"
+    assert {other.name: capture.ops[other.op].name for other in capture.nodes if other.op >= 0} == {
+        "SumBackward0": "sum", "MulBackward0": "mul", "OuterBackward": "Outer.apply",
+    }  # fmt: skip
+
+
+class Enabled(torch.autograd.Function):
+    """Its forward records a graph of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.inner = x.detach().requires_grad_()
+            ctx.out = Scale.apply(ctx.inner.exp(), 2.0)[0].sin()
+        return ctx.out.detach()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.autograd.grad(ctx.out, ctx.inner, grad)[0]
+
+
+def test_nodes_that_a_forward_records_are_its_ops():
+    """Each is joined to the op that made it, not to the Function around."""
+
+    def program():
+        Enabled.apply(torch.ones(3, requires_grad=True) * 1).sum().backward()
+
+    capture = observe(program)
+    made = {node.name: capture.ops[node.op].name for node in capture.nodes if node.op >= 0}
+    assert made["SinBackward0"] == "sin"
+    assert made["ScaleBackward"] == "Scale.apply"
+    assert made["ExpBackward0"] == "exp"
+    assert made["EnabledBackward"] == "Enabled.apply"

@@ -67,6 +67,33 @@ def test_none_for_the_input_that_needs_it():
     calm(lambda: through(Clip, 0.1))
 
 
+class Doubled(Function):
+    """A Function whose forward applies another."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return Clip.apply(x, 0.1) * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+class DoubledNone(Doubled):
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
+def test_none_of_a_function_that_applies_another():
+    """The outer one's backward is blamed: autograd does not record what its forward applies."""
+    diagnosed(
+        lambda: through(DoubledNone), "AG108", "return None", "DoubledNone", "encoder.weight",
+        severity="warning", where=DoubledNone,
+    )  # fmt: skip
+    calm(lambda: through(Doubled))
+
+
 def test_too_few_gradients():
     """backward has to return something for each argument of forward, numbers included."""
     diagnosed(lambda: through(ClipOne, 0.1), "AG108", "return grad", "ClipOne", severity="error", where=ClipOne)

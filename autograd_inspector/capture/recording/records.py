@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.local_names import names_of
 from autograd_inspector.capture.lines.stacks import Stacks
-from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, RawOp
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_TRAITS, RawOp
 from autograd_inspector.capture.recording.registry import Registry
 from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.model.autograd import Backward, SavedTensor
@@ -25,9 +26,11 @@ from autograd_inspector.model.event import (
     Step,
     TensorHook,
 )
-from autograd_inspector.model.op import ModuleCall, Region
+from autograd_inspector.model.op import ModuleCall, Region, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import Event
+
+_FUNCTION, _INNER = int(Trait.FUNCTION), int(Trait.INNER)
 
 
 @dataclass
@@ -125,13 +128,35 @@ class Records:
         firsts, lasts, indices = self._bounds
         end = len(self.ops)
         for index, op in self.ops.items(self._bounded):
-            if op[OP_LAST] > op[OP_FIRST] and (not lasts or op[OP_FIRST] >= lasts[-1]):
+            if op[OP_LAST] > op[OP_FIRST] and lasts and op[OP_FIRST] < lasts[-1]:
+                self._bound_around(index, op)
+            elif op[OP_LAST] > op[OP_FIRST]:
                 firsts += (op[OP_FIRST],)  # By +=, so that the three stay equally long where an interrupt strikes.
                 lasts += (op[OP_LAST],)
                 indices += (index,)
             self._bounded = index + 1
         self._bounded = end
         return self._bounds
+
+    def _bound_around(self, index: int, op: RawOp) -> None:
+        """A custom Function has the numbers that the ops of its forward leave: that of its own node is the first.
+
+        Of an op that overlaps others in another way nothing is known: another thread counts from another number.
+        """
+        firsts, lasts, indices = self._bounds
+        at, end = bisect_left(firsts, op[OP_FIRST]), op[OP_FIRST]
+        inside = zip(firsts[at:], lasts[at:], indices[at:], strict=True)
+        if not op[OP_TRAITS] & _FUNCTION or lasts[-1] > op[OP_LAST] or (at and lasts[at - 1] > end):
+            return
+        around: list[tuple[int, int, int]] = []
+        for first, last, inner in inside:
+            if not self.ops[inner][OP_TRAITS] & _INNER:
+                return
+            around += [(end, first, index), (first, last, inner)]
+            end = last
+        around.append((end, op[OP_LAST], index))
+        new = [[*column] for column in zip(*(bound for bound in around if bound[0] < bound[1]), strict=True)]
+        firsts[at:], lasts[at:], indices[at:] = new  # At once: the three stay equally long where an interrupt strikes.
 
     def fold_bounds(self, cut: int, ops: Collection[int]) -> None:
         """Of the bounds before that op keep only those of some ops."""
