@@ -14,7 +14,13 @@ from typing import Generic, TypeVar, overload
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead, GradWrite, Step
-from autograd_inspector.model.program_events import ModuleCleared, OptimizerModeMet, StateLoaded, ZeroGradCalled
+from autograd_inspector.model.program_events import (
+    GradientsGone,
+    ModuleCleared,
+    OptimizerModeMet,
+    StateLoaded,
+    ZeroGradCalled,
+)
 
 T = TypeVar("T")
 
@@ -192,13 +198,14 @@ class Timeline:
         calls = [call for call in self._capture.events_of(ZeroGradCalled) if call.optimizer >= 0]
         return _parted(calls, lambda call: (call.optimizer,), lambda call: call.at)
 
-    def modules_cleared(self, tensor: int) -> Moments[ModuleCleared]:
-        """The calls of ``zero_grad()`` of modules that have a parameter."""
+    def modules_cleared(self, tensor: int) -> Moments[ModuleCleared | GradientsGone]:
+        """The calls of ``zero_grad()`` of modules that have a parameter, and what compiled code cleared unseen."""
         return self._modules_cleared.get(tensor) or _never()
 
     @cached_property
-    def _modules_cleared(self) -> dict[int, Moments[ModuleCleared]]:
-        calls = self._capture.events_of(ModuleCleared)
+    def _modules_cleared(self) -> dict[int, Moments[ModuleCleared | GradientsGone]]:
+        called, gone = self._capture.events_of(ModuleCleared), self._capture.events_of(GradientsGone)
+        calls: list[ModuleCleared | GradientsGone] = sorted([*called, *gone], key=lambda call: call.at)
         return _parted(calls, lambda call: dict.fromkeys(call.tensors), lambda call: call.at)
 
     def loads_of(self, optimizer: int) -> Moments[StateLoaded]:

@@ -9,10 +9,12 @@ from autograd_inspector.analysis.gradients.memory import gradients_of, writes_in
 from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalled
+from autograd_inspector.model.program_events import GradientsGone, ModuleCleared, ZeroGradCalled
 
 
-def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) -> list[ZeroGradCalled | ModuleCleared]:
+def clearings(
+    analysis: Analysis, tensors: Iterable[int], start: int, end: int
+) -> list[ZeroGradCalled | ModuleCleared | GradientsGone]:
     """The calls of zero_grad() of optimizers that hold some of the parameters, or of modules that have some."""
     timeline, tensors = analysis.timeline, list(tensors)
     of_optimizers = together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)

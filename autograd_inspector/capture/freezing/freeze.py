@@ -10,6 +10,7 @@ import torch
 from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
+from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_sums import lost_sums
@@ -63,6 +64,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *lost_sums(recording),
         *unreturned_results(recording),
         *idle_statements(recording),
+        *gradients_gone(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}

@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events.functions import (
 from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
     GradientModified,
+    GradientsGone,
     ModelLoaded,
     ModeSwitched,
     ModuleAttached,
@@ -87,6 +88,7 @@ __all__ = [
     "Event",
     "FunctionRefused",
     "GradientModified",
+    "GradientsGone",
     "GradientsLeftLocal",
     "IndependentResult",
     "LayerComputed",
@@ -175,6 +177,7 @@ Event = (
     | StatementIdle
     | IndependentResult
     | GradientModified
+    | GradientsGone
     | TensorHeld
     | OptimizerCreated
     | ParametersRefused

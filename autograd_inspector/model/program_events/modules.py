@@ -84,6 +84,21 @@ class ModuleCleared(ProgramEvent, frozen=True):
         return f"{self.type}.zero_grad()"
 
 
+class GradientsGone(ProgramEvent, frozen=True):
+    """Gradients of these parameters that a backward stored were None at a step of the same compiled call.
+
+    Nothing observed took them away: what Dynamo applies between two graphs calls nothing. ``at`` is the step's;
+    ``site`` the line between the two that clears, else the backward's.
+    """
+
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """What compiled code did."""
+        return ".grad = None"
+
+
 class ParameterWrapped(ProgramEvent, frozen=True):
     """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
 
