@@ -77,11 +77,14 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     detached = "tuple(t.detach() for t in {})" if several else "{}.detach()"
     if end is not None and place.scope == end.scope:
         yield (CutCarried(end, name, detached),)
-    begun = analysis.capture.ops[: reader.index]
-    # A sum that begins as `0.0` is no tensor yet in the first round.
-    number = any(op.site == reader.site and len(op.inputs) < len(reader.inputs) for op in begun)
-    otherwise = 'hasattr({}, "detach") else {}' if number else "{} is not None else None"
+    otherwise = 'hasattr({}, "detach") else {}' if _begins_as_number(analysis, reader) else "{} is not None else None"
     yield (Substitute(place, name, f"{detached} if {otherwise}"),)
+
+
+def _begins_as_number(analysis: Analysis, reader: Op) -> bool:
+    """Whether what an op reads is a sum that begins as `0.0`: it is no tensor yet in the first round."""
+    begun = analysis.capture.ops[: reader.index]
+    return any(op.site == reader.site and len(op.inputs) < len(reader.inputs) for op in begun)
 
 
 def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
@@ -98,6 +101,8 @@ def kept_without_graph(analysis: Analysis, held: TensorHeld, made: Op | None, fr
     if place is None or end is None or not unpacked:
         if not _needed_in_its_round(analysis, place, made, freed_by):
             yield from stored_without_graph(analysis, held.site)
+        elif place is not None and made is not None:
+            yield from _old_value_detached(analysis, place, made)
     elif made is not None and any(
         f.line == place.line and f.scope == end.scope for f in analysis.capture.site(made.site)
     ):
@@ -112,6 +117,17 @@ def _needed_in_its_round(analysis: Analysis, place: Location | None, made: Op | 
     readers = [at for tensor in made.outputs for at in analysis.capture.readers.get(tensor, ())]
     through = {node.op for node in analysis.nodes_of(freed_by)}
     return any(made.index < at < freed_by.start and at in through for at in readers)
+
+
+def _old_value_detached(analysis: Analysis, place: Location, made: Op) -> Iterator[Remedies]:
+    """What a line adds to loses its history, and what it adds keeps it: ``self.mean = 0.9 * self.mean + new``."""
+    stored = statement(place.source)
+    target = ast.unparse(stored.targets[0]) if isinstance(stored, ast.Assign) and len(stored.targets) == 1 else ""
+    readers = (analysis.capture.ops[at] for tensor in made.outputs for at in analysis.capture.readers.get(tensor, ()))
+    again = next((op for op in readers if _within(analysis, op.site, place)), None)
+    if target and again is not None:
+        guarded = ' if hasattr({}, "detach") else {}' if _begins_as_number(analysis, again) else ""
+        yield (Substitute(place, target, "{}.detach()" + guarded),)
 
 
 def _unpacked(source: str, attribute: str) -> str:
