@@ -149,9 +149,9 @@ def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
 
 def _last_freer(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Backward:
     """The last backward that can have freed what the failed one met: one in between may have kept its graph."""
-    met = {node.index for node in analysis.nodes_of(run) if not node.leaf}
+    met = {node.seq for node in analysis.nodes_of(run) if not node.leaf}
     freeing = (r for r in reversed(earlier) if not r.retain_graph)
-    through = (r for r in freeing if any(node.index in met for node in analysis.nodes_of(r)))
+    through = (r for r in freeing if any(node.seq in met and not node.leaf for node in analysis.nodes_of(r)))
     return next(through, earlier[-1])
 
 
