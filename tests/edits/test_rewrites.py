@@ -598,12 +598,12 @@ for _ in range(4):
         """
         net = nn.utils.parametrizations.weight_norm(nn.Linear(3, 1))
         with torch.no_grad():
-            net.weight.normal_(0.0, 0.01)
+            net.weight.mul_(0.1)
         opt = torch.optim.SGD(net.parameters(), lr=0.1)
         net(torch.randn(4, 3)).pow(2).mean().backward()
         opt.step()
         """,
-        ["net.weight = net.weight.clone().normal_(0.0, 0.01)"],
+        ["net.weight = net.weight.mul(0.1)"],
     ),
     "an action that NumPy clips": (
         """

@@ -77,6 +77,8 @@ def _stopped(
     capture: Capture, rounds: list[list[Backward]]
 ) -> Iterator[tuple[Sequence[list[Backward]], int, frozenset[int]]]:
     """(the rounds since then, when these began, parameters) for each moment from which parameters got no gradient."""
+    if len(rounds) < 2 * _ROUNDS:
+        return
     given = [frozenset(t for run in runs for t in run.reached if t not in run.empty) for runs in rounds]
     switched = {change.tensor for change in capture.requires_grad_changes}
     learning = frozenset(t for t in capture.optimized if capture.tensors[t].requires_grad) - switched

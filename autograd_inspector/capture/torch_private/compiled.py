@@ -105,7 +105,8 @@ PART = "wrapped_func"
 def runs_in_grad_mode(frame: FrameType) -> bool:
     """Whether a frame runs a part of a graph in a grad mode of its own."""
     function = _in_grad_mode()
-    return function is not MISSING and frame.f_code is function.__code__
+    # A class that has no such method of its own answers with one of `type`, which has no code.
+    return function is not MISSING and frame.f_code is getattr(function, "__code__", MISSING)
 
 
 _ARRAYS = "NumPy computations inside compiled code"
