@@ -103,7 +103,9 @@ function quiet(box: Box): boolean {
 
 /** A round of a repetition, or a row of rounds, after the first: it is built as that one is. */
 function sameAgain(box: Box): boolean {
-  return box.parent !== null && repeats(box.parent) && box !== box.parent.children[0];
+  const around = box.parent;
+  if (around === null || !repeats(around)) return false;
+  return box !== around.children.find((child) => !isParameter(child));
 }
 
 /** A repetition, or a row of its rounds where they are too many for one row. */
