@@ -329,6 +329,18 @@ test("a large graph is expanded in slices: the page answers meanwhile, and says 
   expect(labels()).not.toEqual(before);
 });
 
+test("what is to fit while it is laid out fits when it is there", async () => {
+  open(many(3_000));
+  const sight = () => all(".agi-minimap rect.agi-sight, .agi-svg > g").map((each) => each.outerHTML.slice(0, 200));
+  view.expandAll();
+  view.fit();
+  await done();
+  const first = sight();
+  expect(first.length).toBeGreaterThan(0);
+  view.fit();
+  expect(sight()).toEqual(first);
+});
+
 test("of what was asked for only the last is drawn", async () => {
   open(many(3_000));
   view.expandAll();

@@ -100,7 +100,7 @@ function pictureView(
       return most;
     },
     outline: (on) => outline.show(on),
-    fit: () => picture.placing.fit(),
+    fit: () => picture.fit(),
     svg: (...heading) => {
       const { scene, facts } = picture;
       return standalone(picture.root, { scene, labels: layout.labels, facts, heading });
@@ -151,18 +151,19 @@ function onKey(
       camera.zoom(0.8);
       return true;
     case "0":
-      picture.placing.fit();
+      picture.fit();
       return true;
     default:
       return false;
   }
 }
 
-function zoomButtons({ camera, placing }: Picture): HTMLElement {
+function zoomButtons(picture: Picture): HTMLElement {
+  const { camera } = picture;
   const actions: [string, string, () => void][] = [
     ["+", trans.__("Zoom in"), () => camera.zoom(1.25)],
     ["−", trans.__("Zoom out"), () => camera.zoom(0.8)],
-    ["⤢", trans.__("Fit"), () => placing.fit()],
+    ["⤢", trans.__("Fit"), () => picture.fit()],
   ];
   const buttons = actions.map(([sign, title, act]) => {
     const click = (event: Event): void => {

@@ -60,6 +60,7 @@ export class Picture {
   readonly #painter = new Painter(this);
   readonly #progress = el("div", { class: "agi-progress", role: "status" });
   readonly #latest = new Latest((on) => this.#busy(on));
+  #fitting = false;
   readonly #theme = new MutationObserver(() => this.#recolour());
 
   constructor(
@@ -106,6 +107,12 @@ export class Picture {
     this.#latest.run(this.#rebuilding(move), large);
   }
 
+  /** All of the picture in sight; of one that is being laid out, when it is there. */
+  fit(): void {
+    if (this.#latest.running) this.#fitting = true;
+    else this.placing.fit();
+  }
+
   *#rebuilding(move: () => void): Work<void> {
     const scene = yield* this.layout.making(this.open, this.#hot);
     const byId = new Map(scene.items.map((item) => [item.id, item]));
@@ -123,6 +130,8 @@ export class Picture {
     drawLegend(this.legend, legend);
     this.#painted = false;
     move();
+    if (this.#fitting) this.placing.fit();
+    this.#fitting = false;
     // Placing the camera may have painted it already.
     if (this.placing.ready && !this.#painted) this.paint();
     if (engaged) this.svg.items.get(this.focus)?.focus({ preventScroll: true });
