@@ -331,7 +331,8 @@ test("a large graph is expanded in slices: the page answers meanwhile, and says 
 
 test("what is to fit while it is laid out fits when it is there", async () => {
   open(many(3_000));
-  const sight = () => all(".agi-minimap rect.agi-sight, .agi-svg > g").map((each) => each.outerHTML.slice(0, 200));
+  const sight = () =>
+    all(".agi-minimap rect.agi-sight, .agi-svg > g").map((each) => each.outerHTML.slice(0, 200));
   view.expandAll();
   view.fit();
   await done();
