@@ -49,7 +49,7 @@ _SEEN, _ERROR = "_autograd_inspector_seen", "_autograd_inspector_error"
 _FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 _PAUSES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_KEPT = 1024
+_KEPT = 2048
 """Far more than one capture compiles: with fewer, each capture would drop what the next one begins with."""
 _Node = TypeVar("_Node", bound=ast.AST)
 
