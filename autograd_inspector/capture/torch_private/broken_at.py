@@ -9,7 +9,7 @@ from autograd_inspector.capture.torch_private.resolving import MISSING, attribut
 _UNKNOWN = "at a graph break, the inspector finds the tensor that leaves compiled code by its place in the graph"
 _method = looked_up("torch._dynamo.variables.misc:GetAttrVariable", "a method about to be called", without=_UNKNOWN)
 _tensor = looked_up("torch._dynamo.variables.tensor:TensorVariable", "a tensor that Dynamo follows", without=_UNKNOWN)
-_lazy = looked_up("torch._dynamo.variables.lazy:LazyVariableTracker", "values that Dynamo reads later", without=_UNKNOWN)
+_lazy = looked_up("torch._dynamo.variables.lazy:LazyVariableTracker", "values that Dynamo reads late", without=_UNKNOWN)
 _stack = attribute(
     "torch._dynamo.symbolic_convert:InstructionTranslatorBase.__init__.stack",
     "what the code holds where a graph breaks",
