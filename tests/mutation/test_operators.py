@@ -56,7 +56,9 @@ def test_every_kind_has_its_places(mutants, kind):
         new, gone = changed(mutant)
         assert new or gone
         assert mutant.lines
-        assert gone or new & set(mutant.lines), (mutant.program, mutant.planted)
+        # Of a statement that stands there twice, either line may count as the new one.
+        named = {line + off for line in mutant.lines for off in ((-1, 0) if kind == "backward twice" else (0,))}
+        assert gone or new & named, (mutant.program, mutant.planted)
 
 
 PLANTS = {
