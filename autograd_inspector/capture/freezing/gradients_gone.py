@@ -6,7 +6,7 @@ observed. The state before and after shows it; the source locates the line.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from autograd_inspector.capture.lines.sources import source_at
@@ -18,30 +18,31 @@ from autograd_inspector.source.clearing_lines import ClearingLines
 
 
 def gradients_gone(recording: Recording) -> Iterator[GradientsGone]:
-    """One event a step that met none of the gradients that a backward of the same compiled call had stored."""
+    """One event a step that met none of the gradients that a backward of the same compiled call had stored for it."""
     calls = sorted((e for e in recording.events if isinstance(e, CompiledCalled)), key=lambda call: call.at)
-    if not calls:
-        return
+    runs = sorted((run for run in recording.backwards if run.completed), key=lambda run: run.end) if calls else []
     told = [event.at for event in recording.events if isinstance(event, (ZeroGradCalled, ModuleCleared))]
     told = sorted([*told, *(write.at for write in recording.grad_writes if write.gradient < 0)])
-    for step in recording.steps:
-        run = _stored_for(recording, step)
-        if run is None or not any(call.at <= run.start and step.at <= call.until for call in calls):
+    begun, ends = [call.at for call in calls], [run.end for run in runs]
+    stepped: dict[int, int] = {}
+    for step in recording.steps if runs else ():
+        before, stepped[step.optimizer] = stepped.get(step.optimizer, -1), step.at
+        last = bisect_right(ends, step.at)
+        run = runs[last - 1] if last else None
+        if run is None or run.start <= before or not _lost(run, step):
             continue
-        following = bisect_left(told, run.end)
-        if following == len(told) or told[following] > step.at:
+        call, following = bisect_right(begun, run.start), bisect_left(told, run.end)
+        within = call > 0 and step.at <= calls[call - 1].until
+        if within and (following == len(told) or told[following] > step.at):
             site = _cleared_at(recording, run, step)
-            tensors = tuple(p.tensor for p in step.parameters)
-            yield GradientsGone(step.at, run.site if site < 0 else site, tensors)
+            yield GradientsGone(step.at, run.site if site < 0 else site, tuple(p.tensor for p in step.parameters))
 
 
-def _stored_for(recording: Recording, step: Step) -> Backward | None:
-    """The last backward before a step that met no gradients at all, where it had stored some of these."""
-    if step.error or not step.parameters or any(p.gradient >= 0 for p in step.parameters):
-        return None
-    runs = [run for run in recording.backwards if run.completed and run.end <= step.at]
-    last = runs[-1] if runs else None
-    return last if last is not None and step.held & {*last.reached}.difference(last.empty, last.taken) else None
+def _lost(run: Backward, step: Step) -> bool:
+    """Whether a step met no gradients at all, and a backward had stored some of them."""
+    if step.error or any(p.gradient >= 0 for p in step.parameters):
+        return False
+    return bool(step.held & {*run.reached}.difference(run.empty, run.taken))
 
 
 def _cleared_at(recording: Recording, run: Backward, step: Step) -> int:
