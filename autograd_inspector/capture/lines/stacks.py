@@ -140,7 +140,7 @@ class Stacks:
         site = self.keys.get(stack_key)
         return self._intern(stack_key, start) if site is None else site
 
-    def _intern(self, key: tuple[int, ...], start: FrameType | None) -> int:
+    def _intern(self, key: tuple[int, ...], start: FrameType | None) -> int:  # noqa: C901 - one loop, at each new stack
         """Keep the code objects of a new stack, so that their ids stay theirs.
 
         A mode of the program's that hands the call on is no part of the chain: the line that called torch is.
@@ -148,22 +148,23 @@ class Stacks:
         chain: list[tuple[CodeType, int, bool]] = []
         handlers: dict[int, int] = {}
         frame, through, at = start, "", 0
-        graphs, length = self.graph_code, len(key)
+        kinds, graphs, length = self._kinds, self.graph_code, len(key)
         while frame is not None and at < length:
             code = frame.f_code
-            graph_code = graphs if graphs is not None and self._kinds[code.co_filename] == _GRAPH_CODE else None
-            if graph_code is not None and graph_code.meets(frame) and graph_code.key(frame) == key[at : at + 2]:
-                at += 2
-                chain += graph_code.frames(frame)
-            elif id(code) == key[at] and frame.f_lasti == key[at + 1]:
-                at += 2
-                library = self._kinds[code.co_filename] == LIBRARY
-                if is_handler(frame):
-                    handlers[id(frame)] = len(chain)
-                if not library:
-                    self.names.meet(frame)
-                    self.watch(frame)
-                chain.append((code, frame.f_lasti, library))
+            kind = kinds[code.co_filename]
+            if kind in {USER, LIBRARY}:
+                if id(code) == key[at] and frame.f_lasti == key[at + 1]:
+                    at += 2
+                    if is_handler(frame):
+                        handlers[id(frame)] = len(chain)
+                    if kind == USER:
+                        self.names.meet(frame)
+                        self.watch(frame)
+                    chain.append((code, frame.f_lasti, kind == LIBRARY))
+            elif kind == _GRAPH_CODE and graphs is not None and graphs.meets(frame):
+                if graphs.key(frame) == key[at : at + 2]:
+                    at += 2
+                    chain += graphs.frames(frame)
             elif not chain and code.co_filename.startswith(_TORCH):
                 through = code.co_qualname
             frame = frame.f_back

@@ -135,13 +135,15 @@ _LEFT_ALONE = spelled(
 _compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")
 
 
-def keep_out_of(codes: Iterable[CodeType], *, inside: bool = True) -> None:
-    """Dynamo leaves these functions alone, where it can be told so, and what is called ``inside`` of them."""
-    if MISSING in {_strategy(), _strategies(), _actions()}:
-        return
-    actions = _actions()
+def keep_out_of(codes: Iterable[CodeType], *, inside: bool = True) -> bool:
+    """Dynamo leaves these functions alone, and what is called ``inside`` of them. Returns whether it could be told."""
+    tell, strategies, actions = _strategy(), _strategies(), _actions()
+    if MISSING in {tell, strategies, actions}:
+        return False
+    alone = strategies(actions.SKIP, actions.SKIP if inside else actions.DEFAULT)
     for code in codes:
-        _strategy()(code, _strategies()(actions.SKIP, actions.SKIP if inside else actions.DEFAULT))
+        tell(code, alone)
+    return True
 
 
 def keep_out_of_whole(*functions: Any) -> None:

@@ -14,14 +14,19 @@ from autograd_inspector.capture.undisturbed.stand_ins import STANDING_IN
 
 _CODES: dict[int, CodeType] = {}
 """Of the probes so far, by Python's ids: Dynamo may be imported after them."""
+_TOLD: set[type[Probe]] = set()
+"""The kinds of probes that Dynamo was told of: each capture puts about a hundred in place, always of the same kinds."""
 
 
 def keep_out(probe: Probe) -> None:
     """Of what a probe does in a call."""
     kind = type(probe)
+    if kind in _TOLD:
+        return
     codes = [code for code in map(code_of, (kind.before, kind.after, kind.failed)) if code is not None]
     _CODES.update((id(code), code) for code in codes)
-    keep_out_of(codes)
+    if keep_out_of(codes):
+        _TOLD.add(kind)
 
 
 def keep_out_of_all() -> None:

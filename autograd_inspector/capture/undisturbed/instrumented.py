@@ -15,7 +15,7 @@ import inspect
 import itertools
 import linecache
 from types import CodeType, FunctionType
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 
 class Probe(Protocol):
@@ -37,10 +37,16 @@ class Probe(Protocol):
 
 def with_probe(function: FunctionType, probe: Probe) -> CodeType | None:
     """The code of a function with calls to a probe around its body; None where its source is not at hand."""
-    template = _template(function.__code__, _file_of(function))  # Code compares equal across files.
-    if template is None:
+    code = function.__code__
+    known = _TEMPLATES.get(id(code))
+    if known is None or known.filename != _file_of(function):
+        if len(_TEMPLATES) >= _KEPT:
+            _TEMPLATES.clear()
+        known = _TEMPLATES[id(code)] = _template_of(code, _file_of(function))
+    if known.template is None:
         return None
-    return template.replace(co_consts=tuple([probe if value == _PROBE else value for value in template.co_consts]))
+    constants, at = known.template.co_consts, known.probe
+    return known.template.replace(co_consts=(*constants[:at], probe, *constants[at + 1 :]))
 
 
 _PROBE = "autograd_inspector: the probe"
@@ -54,6 +60,26 @@ _KEPT = 2048
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
+class _Template(NamedTuple):
+    """What a function's code becomes, and which of its constants is the probe's place."""
+
+    code: CodeType
+    """The function's own, kept so that its id stays its own."""
+    filename: str
+    template: CodeType | None
+    probe: int
+
+
+_TEMPLATES: dict[int, _Template] = {}
+"""By the id of the function's code: each capture asks for all of them, and code is slow to hash."""
+
+
+def _template_of(code: CodeType, filename: str) -> _Template:
+    template = _made_template(code, filename)
+    at = next((at for at, value in enumerate(template.co_consts) if value == _PROBE), -1) if template else -1
+    return _Template(code, filename, template if at >= 0 else None, at)
+
+
 def _file_of(function: FunctionType) -> str:
     """Where its source is. That of a module that Python has frozen into itself is beside the others."""
     filename = function.__code__.co_filename
@@ -61,8 +87,7 @@ def _file_of(function: FunctionType) -> str:
     return written if isinstance(written, str) else filename
 
 
-@functools.lru_cache(maxsize=_KEPT)
-def _template(code: CodeType, filename: str) -> CodeType | None:
+def _made_template(code: CodeType, filename: str) -> CodeType | None:
     if code.co_flags & _PAUSES:
         return None
     try:

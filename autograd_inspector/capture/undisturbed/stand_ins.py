@@ -18,6 +18,9 @@ _KNOWN: WeakValueDictionary[int, Callable[..., Any]] = WeakValueDictionary()
 """Id of what is stood in for -> what does, as long as anybody has it: so long it keeps the other one alive."""
 _PROBES: WeakKeyDictionary[Callable[..., Any], list[Probe]] = WeakKeyDictionary()
 """Whom each tells of a call, if anybody."""
+_LASTING: list[Callable[..., Any]] = []
+"""Those of torch's own functions, which no program makes: the next capture puts them in place again."""
+_MOST_LASTING = 256
 
 
 def stand_in_for(held: Any) -> tuple[Any, list[Probe]]:
@@ -29,6 +32,8 @@ def stand_in_for(held: Any) -> tuple[Any, list[Probe]]:
         probes: list[Probe] = []
         stand_in = _made(held, probes)
         _PROBES[stand_in], _KNOWN[id(held)] = probes, stand_in
+        if str(getattr(held, "__module__", "")).startswith("torch.") and len(_LASTING) < _MOST_LASTING:
+            _LASTING.append(stand_in)
     if _is_of_class(held):
         return classmethod(stand_in), _PROBES[stand_in]
     return staticmethod(stand_in) if isinstance(held, staticmethod) else stand_in, _PROBES[stand_in]
