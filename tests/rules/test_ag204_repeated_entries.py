@@ -65,7 +65,23 @@ def test_entries_that_differ():
             net(torch.stack([scale, scale])).mean().sigmoid().backward()
             optimizer.step()
 
+    def interleaved(together):
+        """Frequencies of a rotary embedding: each axis fills its part in, then the halves are the same."""
+        net = nn.Linear(8, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            frequencies = torch.randn(3, 2, 4)
+            mixed = frequencies[0]
+            for axis in (1, 2):
+                mixed[..., axis::3] = frequencies[axis, ..., axis::3]
+            optimizer.zero_grad()
+            net(together(mixed)).mean().sigmoid().backward()
+            optimizer.step()
+
     calm(
+        lambda: interleaved(lambda mixed: torch.cat((mixed, mixed), dim=-1)),
+        lambda: interleaved(lambda mixed: torch.cat([mixed] * 2, dim=-1)),
+        lambda: interleaved(lambda mixed: torch.cat([mixed for _ in range(2)], dim=-1)),
         lambda: rollout(torch.clone),
         lambda: rollout(lambda position: position, change=anew),
         lambda: rollout(lambda position: position.detach().clone()),

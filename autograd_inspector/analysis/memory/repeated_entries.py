@@ -10,6 +10,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.source.repeated_operands import repeats_an_entry
 
 _TOGETHER = OpKind.STACKS | OpKind.CONCATENATES
 
@@ -26,12 +27,15 @@ class RepeatedEntries(Struct, frozen=True):
 def repeated_entries(analysis: Analysis) -> Iterator[RepeatedEntries]:
     """Each line that puts them together once.
 
-    What is repeated to make a larger tensor is not written to once for each of its copies, by one line.
+    What is repeated to make a larger tensor is not written to once for each of its copies, by one line, or the call
+    itself writes out that it is repeated: then nothing was kept in between.
     """
     told: set[object] = set()
     since: dict[int, int] = {}
     for op in analysis.capture.ops:
         if not is_a(op.name, _TOGETHER) or len(op.inputs) < 2 or op.has(Trait.BACKWARD):
+            continue
+        if any(repeats_an_entry(frame.expression) for frame in analysis.capture.site(op.site)[:1]):
             continue
         for tensor, count in Counter(op.inputs).items():
             if count > 1:
