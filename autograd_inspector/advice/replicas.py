@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.causes import Unreduced
@@ -23,15 +21,12 @@ def steps_here(analysis: Analysis, found: Unreduced) -> tuple[Location, ...]:
 
 def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location, ...]:
     """The call of the program's outermost module that used the parameters for that backward."""
-    capture, end = analysis.capture, found.first.run.start
-    for tensor in found.tensors:
-        readers = capture.readers.get(tensor, [])
-        last = readers[: bisect_left(readers, end)][-1:]
-        for reader in last:
-            op = capture.ops[reader]
-            call = capture.call_of(op)
-            while call is not None and call.parent >= 0:
-                call = capture.calls[call.parent]
-            site = call.site if call is not None and call.site >= 0 else op.site
-            return analysis.user_frames(site, role)
-    return ()
+    capture = analysis.capture
+    used = (analysis.reductions.used_by(tensor, found.first.run) for tensor in found.tensors)
+    op = next((op for op in used if op is not None), None)
+    if op is None:
+        return ()
+    call = capture.call_of(op)
+    while call is not None and call.parent >= 0:
+        call = capture.calls[call.parent]
+    return analysis.user_frames(call.site if call is not None and call.site >= 0 else op.site, role)

@@ -162,6 +162,12 @@ class Analysis:
         """Leaves that a backward's graph held and that still had no gradient afterwards."""
         return frozenset(t for run in self.capture.backwards for t in run.empty) - self.received_gradient
 
+    @cached_property
+    def joined_by_wrapper(self) -> frozenset[int]:
+        """What is in a loss's graph only because a wrapper joins its outputs, of which the loss uses others."""
+        returned_none = {self.capture.nodes[number].variable for number in self.behind_none}
+        return frozenset(self.reductions.wrapper_of) - returned_none
+
     def leaves_below(self, start: Node) -> set[int]:
         """The leaves whose gradient comes through a node."""
         return set(self.leaves.of(child for child, _ in start.edges))
@@ -246,11 +252,12 @@ class Analysis:
             self.capture,
             self.flow,
             self.optimized_trainable | self.about_to_step,
-            # What lies in the graph of a run is cut off by nothing: a Function returned None for it. Nor is what a
-            # model no longer has.
+            # What lies in the graph of a run is cut off by nothing: a Function returned None for it, unless a wrapper
+            # has joined it with what the loss uses. Nor is what a model no longer has.
             frozenset(
                 tensor
-                for tensor in (self.without_gradient | self.looked_for.keys()) - self.in_graph_without_gradient
+                for tensor in (self.without_gradient | self.looked_for.keys())
+                - (self.in_graph_without_gradient - self.joined_by_wrapper)
                 if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
             ),
         )

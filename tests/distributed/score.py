@@ -67,6 +67,11 @@ def loaded(source: Path) -> ModuleType:
     return module
 
 
+def world_of(source: Path) -> int:
+    """How many ranks a program has: two, unless it says so."""
+    return getattr(loaded(source), "WORLD", 2)
+
+
 def rank_runs(source: Path, rank: int, world: int, folder: str, values: bool) -> None:
     """One rank's part: run, report, gather, write what was said."""
     torch.set_num_threads(1)
@@ -93,8 +98,9 @@ def rank_runs(source: Path, rank: int, world: int, folder: str, values: bool) ->
     (Path(folder) / f"{rank}.json").write_text(json.dumps(told))
 
 
-def run(source: Path, world: int = 2, values: bool = False) -> list[dict[str, Any]]:
-    """What each rank told; fewer where one did not end in time."""
+def run(source: Path, world: int = 0, values: bool = False) -> list[dict[str, Any]]:
+    """What each rank told; fewer where one did not end in time. A program may say how many ranks it has: ``WORLD``."""
+    world = world or world_of(source)
     with tempfile.TemporaryDirectory() as folder:
         children = []
         for rank in range(world):
@@ -123,7 +129,7 @@ def score(name: str, programs: Path = PROGRAMS, values: bool = False) -> tuple[d
     source = programs / f"{name}.py"
     truth: Truth = loaded(source).TRUTH
     ranks = run(source, values=values)
-    aims = {"ran": len(ranks) == 2 and all("gather_failed" not in each for each in ranks)}
+    aims = {"ran": len(ranks) == world_of(source) and all("gather_failed" not in each for each in ranks)}
     aims["as described"] = bool(ranks) and (
         any(text in each["raised"] for each in ranks for text in truth.raises.split("|"))
         if truth.raises

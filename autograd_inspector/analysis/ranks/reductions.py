@@ -142,7 +142,10 @@ class Reductions:
         return frozenset(hook.tensor for hook in self._capture.tensor_hooks if hook.post)
 
     def _stayed(self, parameter: ParameterStep, run: Backward, step: Step) -> bool:
-        """Whether a step was given a gradient as its backward left it: the same tensor, and nothing wrote to it."""
+        """Whether a step was given a gradient as its backward left it: the same tensor, and nothing was written to it.
+
+        To scale it by a number brings nothing from other ranks.
+        """
         memory = self.exchanges.storage(parameter.gradient)
         start, end = run.end, step.updates_from
         assigned = any(
@@ -150,7 +153,11 @@ class Reductions:
         )
         if memory < 0 or assigned or self.exchanges.storage(parameter.gradient) in self.exchanges.came(run.start, end):
             return False
-        written = any(write.storage == memory for op in self._capture.ops[start:end] for write in op.writes)
+        written = any(
+            write.storage == memory and any(self.exchanges.storage(tensor) != memory for tensor in op.inputs)
+            for op in self._capture.ops[start:end]
+            for write in op.writes
+        )
         hooked = any(hook.tensor == parameter.tensor for hook in self._capture.tensor_hooks)
         return not written and not hooked
 
@@ -203,6 +210,15 @@ class Reductions:
         summing = [event for event in self.exchanges.calls if event.op in {"sum", "avg"}]
         given = frozenset[int]().union(*(self._given[event.nth] for event in summing))
         return frozenset(t for t, gradients in self._gradients().items() if not given.isdisjoint(gradients))
+
+    @cached_property
+    def within_groups(self) -> bool:
+        """Whether the program reduces gradients among some of the ranks: others may have other weights, and the same data."""
+        smaller = [
+            event for event in self.exchanges.calls if event.op and event.world < self.world and not event.inside
+        ]
+        given = frozenset[int]().union(*(self._given[event.nth] for event in smaller))
+        return any(not given.isdisjoint(gradients) for gradients in self._gradients().values()) if given else False
 
     @cached_property
     def brought(self) -> frozenset[int]:
@@ -318,11 +334,15 @@ class Reductions:
         return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
 
     def used_by(self, tensor: int, run: Backward) -> Op | None:
-        """The last op of a forward that a parameter went into before a backward, where one is known."""
+        """The last op of a forward that a parameter went into before a backward, where one is known.
+
+        One that autograd recorded, if there is any: the gradient comes from there.
+        """
         readers, ops = self._capture.readers.get(tensor, []), self._capture.ops
         # What a checkpoint computes anew within a backward was called before, in the forward.
-        before_it = reversed(readers[: bisect_left(readers, run.start)])
-        return next((ops[reader] for reader in before_it if not ops[reader].has(Trait.BACKWARD)), None)
+        before_it = [ops[at] for at in reversed(readers[: bisect_left(readers, run.start)])]
+        forward = [op for op in before_it if not op.has(Trait.BACKWARD)]
+        return next((op for op in forward if op.recorded), forward[0] if forward else None)
 
     @cached_property
     def _calls(self) -> tuple[WrapperCalled, ...]:

@@ -59,8 +59,9 @@ class _Summary:
         calls = [call for call in capture.events_of(WrapperCalled) if call.nth]
         updates = Updates(capture, reductions, self.places, self.names)
         teachers, read = updates.teachers()
-        data = capture.events_of(DataMet)
-        weights = _first_of(capture.events_of(WeightsMet))
+        # Which ranks form a group is not known here: of several groups neither data nor weights are compared.
+        data = () if reductions.within_groups else capture.events_of(DataMet)
+        weights = [] if reductions.within_groups else _first_of(capture.events_of(WeightsMet))
         layers = tuple(computed(capture, reductions, self.places, self.names))
         return RankSummary(
             reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,

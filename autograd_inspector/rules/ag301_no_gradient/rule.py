@@ -82,7 +82,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     left = [
         tensor
         for tensor in sorted(
-            analysis.without_gradient - explained - (analysis.in_graph_without_gradient - _joined(analysis))
+            analysis.without_gradient - explained - (analysis.in_graph_without_gradient - analysis.joined_by_wrapper)
         )
         if _met_by_a_step(analysis, tensor)
     ]
@@ -163,13 +163,6 @@ def _finding(
         (*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")),
         tuple(names),
     )
-
-
-def _joined(analysis: Analysis) -> frozenset[int]:
-    """What is in a loss's graph only because a wrapper joins its outputs, of which the loss uses others."""
-    nodes = analysis.capture.nodes
-    returned_none = {nodes[number].variable for number in analysis.behind_none}
-    return frozenset(analysis.reductions.wrapper_of) - returned_none
 
 
 def _met_by_a_step(analysis: Analysis, tensor: int) -> bool:

@@ -16,6 +16,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.gathered_into_one import ga
 from autograd_inspector.rules.ag601_replicas_diverge.groups_of_one import groups_of_one
 from autograd_inspector.rules.ag601_replicas_diverge.layers_parted import layers_parted
 from autograd_inspector.rules.ag601_replicas_diverge.left_over import left_over_used
+from autograd_inspector.rules.ag601_replicas_diverge.left_statistics import statistics_left
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
@@ -87,6 +88,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from used_while_running(analysis)
     yield from gathered_into_one(analysis)
     yield from weights_exchanged(analysis)
+    yield from statistics_left(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
