@@ -129,6 +129,12 @@ class DeepCopy(Remedy, frozen=True):
     at: Location
 
 
+class OwnCopy(Remedy, frozen=True):
+    """Assign a deep copy, which is frozen, where the statement at a place assigns a model that has a name already."""
+
+    at: Location
+
+
 class Unfreeze(Remedy, frozen=True):
     """Let what the loop around a place freezes, one parameter a round, require grad again before a statement.
 

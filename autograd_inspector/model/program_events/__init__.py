@@ -10,6 +10,7 @@ from autograd_inspector.model.program_events.functions import (
     OnceDifferentiable,
     RandomStateDropped,
     RandomUnderVmap,
+    SavedTensorUnpacked,
     StartRefused,
     StatementIdle,
 )
@@ -18,6 +19,7 @@ from autograd_inspector.model.program_events.modules import (
     GradientModified,
     GradientsGone,
     ModelLoaded,
+    ModelsShared,
     ModeSwitched,
     ModuleAttached,
     ModuleCleared,
@@ -96,6 +98,7 @@ __all__ = [
     "ModeSwitched",
     "ModelLoaded",
     "ModelSharded",
+    "ModelsShared",
     "ModuleAttached",
     "ModuleCleared",
     "ModuleExchanged",
@@ -123,6 +126,7 @@ __all__ = [
     "ResultDiscarded",
     "SamplerIterated",
     "SamplerUnused",
+    "SavedTensorUnpacked",
     "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
@@ -173,12 +177,14 @@ Event = (
     | FunctionRefused
     | RandomUnderVmap
     | RandomStateDropped
+    | SavedTensorUnpacked
     | StartRefused
     | StatementIdle
     | IndependentResult
     | GradientModified
     | GradientsGone
     | TensorHeld
+    | ModelsShared
     | OptimizerCreated
     | ParametersRefused
     | StateLoaded

@@ -251,6 +251,23 @@ class TensorHeld(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class ModelsShared(ProgramEvent, frozen=True):
+    """``name`` has the very parameters of another model: it is that model, or a shallow copy of it (``copied``).
+
+    ``models`` are the numbers of all models that have these ``tensors``, ``site`` the line that gave it the name.
+    """
+
+    name: str
+    models: tuple[int, ...]
+    tensors: tuple[int, ...]
+    copied: bool
+
+    @property
+    def api(self) -> str:
+        """The name."""
+        return self.name
+
+
 class ModuleHookRegistered(ProgramEvent, frozen=True):
     """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
 

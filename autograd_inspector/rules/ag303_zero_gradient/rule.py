@@ -22,6 +22,7 @@ from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
 from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
+from autograd_inspector.rules.ag303_zero_gradient.own_target import own_target
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
 from autograd_inspector.rules.ag303_zero_gradient.zero_slope import zero_second_derivatives
 
@@ -66,6 +67,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
     yield from cancelled(analysis)
+    yield from own_target(analysis)
     yield from zero_second_derivatives(analysis)
 
 

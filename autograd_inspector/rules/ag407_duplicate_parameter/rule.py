@@ -16,6 +16,7 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
 from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
+from autograd_inspector.rules.ag407_duplicate_parameter.shallow_copy import shallow_copies
 from autograd_inspector.rules.ag407_duplicate_parameter.undone_tie import no_longer_tied
 
 
@@ -70,6 +71,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from on_one_memory(analysis)
     yield from one_module_in_a_list(analysis)
     yield from no_longer_tied(analysis)
+    yield from shallow_copies(analysis)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:
