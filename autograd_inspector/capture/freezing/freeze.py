@@ -46,6 +46,7 @@ from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
 from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.source.index import last_return
+from autograd_inspector.source.returned_gradients import computed_at
 
 _OPERANDS = 6
 """So many ops back what was computed for a write is told with the numbers that went into it."""
@@ -70,6 +71,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}
+    gradient_sites = {name: _computing(recording, code) for name, code in backwards.items()}
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}
     functions |= {
         name: recording.stacks.of_code(backwards[name], line) for name, line in blind.items() if line is not None
@@ -122,6 +124,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         namespace=namespace,
         owners=owners,
         function_sites=functions,
+        gradient_sites=gradient_sites,
         blind_functions=tuple(sorted(blind)),
         alive=recording.alive,
         none_gradients=tuple(recording.none_gradients),
@@ -178,6 +181,13 @@ def _returning(recording: Recording, code: CodeType) -> int:
     """The site of a function's last return statement, else of its definition."""
     scope = definition_of(code)
     return recording.stacks.of_code(code, None if scope is None else last_return(scope))
+
+
+def _computing(recording: Recording, code: CodeType) -> tuple[int, ...]:
+    """The sites that decide on what a function returns."""
+    scope = definition_of(code)
+    lines = () if scope is None else computed_at(scope)
+    return tuple(recording.stacks.of_code(code, line) if line else -1 for line in lines)
 
 
 def _op(sharing: Sharing, index: int, raw: RawOp) -> Op:
