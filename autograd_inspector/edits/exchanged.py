@@ -160,7 +160,7 @@ def deeply_copied(program: Program, remedy: DeepCopy) -> list[Edit]:
     around: ast.AST = program.source.scope_at(remedy.at.lineno)
     while not isinstance(around, ast.ClassDef) and around in program.source.parents:
         around = program.source.parents[around]
-    for whole in (around, program.source.tree):
+    for whole in filter(None, (program.statement(remedy.at), around, program.source.tree)):
         calls = [node for node in ast.walk(whole) if isinstance(node, ast.Call) and written(node.func) == "copy.copy"]
         if len(calls) == 1:
             line, column = end_of(calls[0].func)

@@ -124,7 +124,7 @@ class DetachAssigned(Remedy, frozen=True):
 
 
 class DeepCopy(Remedy, frozen=True):
-    """Copy as a whole what the class around a place, or else the file, copies with ``copy.copy``, once."""
+    """Copy as a whole what the statement, the class around it, or else the file, copies with ``copy.copy``, once."""
 
     at: Location
 

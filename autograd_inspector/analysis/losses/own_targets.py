@@ -68,13 +68,19 @@ def _found(analysis: Analysis, likeness: Likeness, op: Op) -> OwnTarget | None:
         return None
     if likeness.number(one, 0) != likeness.number(other, 0):
         return None
-    return OwnTarget(op, value, target, made, again, _named(analysis, again))
+    called = [_within_call(analysis, each) for each in (made, again)]
+    return OwnTarget(op, value, target, *called, _named(analysis, called[1]))
+
+
+def _within_call(analysis: Analysis, made: Op) -> Op:
+    """The last op of the network behind what was computed, else that itself."""
+    above = analysis.flow.upstream([(made.outputs[0], made.index + 1)])
+    return next((op for op, _ in above if op.call >= 0), made)
 
 
 def _named(analysis: Analysis, again: Op) -> ModelsShared | None:
     """Where the model got the name by which the target is computed."""
-    made = next((op for op, _ in analysis.flow.upstream([(again.outputs[0], again.index + 1)]) if op.call >= 0), again)
-    call = analysis.capture.call_of(made)
+    call = analysis.capture.call_of(again)
     while call is not None and call.parent >= 0:
         call = analysis.capture.calls[call.parent]
     name = "" if call is None else callee(analysis.capture.place(call.site))

@@ -21,23 +21,19 @@ def shared_models(recording: Recording, modules: Modules) -> Iterator[ModelsShar
     held = _held(modules)
     firsts: dict[frozenset[tuple[int, tuple[str, ...]]], int] = {}
     first_of = {root: firsts.setdefault(frozenset(held[root].items()), root) for root in sorted(held)}
-    told: set[object] = set()
-    first_names: dict[int, str] = {}
-    looked_at: set[tuple[int, str, int]] = set()
+    names: dict[int, dict[tuple[str, bool], ModuleCall]] = {}
     for call in recording.calls:
-        if call.path or call.site < 0 or call.root not in first_of:
-            continue
-        name = _called(recording.stacks, call)
-        first = first_of[call.root]
-        known = first_names.setdefault(first, name)
-        if not name or (call.root, name, call.site) in looked_at or (call.root == first and name == known):
-            continue
-        looked_at.add((call.root, name, call.site))
-        found = _named(recording.stacks, call, name)
-        if found is not None and found not in told and found[1] == (call.root != first):
-            told.add(found)
-            models = tuple(root for root, other in first_of.items() if other == first)
-            yield ModelsShared(call.at, found[0], name, models, tuple(sorted(held[first])), found[1])
+        if not call.path and call.site >= 0 and call.root in first_of:
+            name = _called(recording.stacks, call)
+            if name:
+                another = call.root != first_of[call.root]
+                names.setdefault(first_of[call.root], {}).setdefault((name, another), call)
+    for first, calls in names.items():
+        models = tuple(root for root, other in first_of.items() if other == first)
+        for (name, another), call in calls.items() if len(calls) > 1 or len(models) > 1 else ():
+            found = _named(recording.stacks, call, name)
+            if found is not None and found[1] == another:
+                yield ModelsShared(call.at, found[0], name, models, tuple(sorted(held[first])), found[1])
 
 
 def _held(modules: Modules) -> dict[int, dict[int, tuple[str, ...]]]:

@@ -40,7 +40,7 @@ def _waited(analysis: Analysis, tensors: set[int]) -> bool:
     """Whether no backward ran at all, or a loss of these waited for one in vain and no cut explains that."""
     if not analysis.capture.backwards:
         return True
-    explained = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
+    explained = analysis.replaced_by_leaves.union(*(cut.parameters for cut in analysis.harmful_cuts))
     return not tensors & (explained | analysis.in_graph_without_gradient) and any(
         True for _ in waiting(analysis.capture, tensors)
     )
