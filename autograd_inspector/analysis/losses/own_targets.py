@@ -68,8 +68,8 @@ def _found(analysis: Analysis, likeness: Likeness, op: Op) -> OwnTarget | None:
         return None
     if likeness.number(one, 0) != likeness.number(other, 0):
         return None
-    called = [_within_call(analysis, each) for each in (made, again)]
-    return OwnTarget(op, value, target, *called, _named(analysis, called[1]))
+    again = _within_call(analysis, again)
+    return OwnTarget(op, value, target, _within_call(analysis, made), again, _named(analysis, again))
 
 
 def _within_call(analysis: Analysis, made: Op) -> Op:

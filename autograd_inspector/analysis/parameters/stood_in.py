@@ -11,9 +11,9 @@ _DEEPEST = 6
 
 
 def stood_in(capture: Capture, flow: DataFlow) -> dict[int, tuple[int, ...]]:
-    """Leaf that no optimizer has, and that several backwards reach -> the parameters it has the values of.
+    """Leaf that no optimizer has, and that several backwards reach -> the parameters it has the values of, two or more.
 
-    No backward reaches those, which an optimizer steps. What the program reads the gradient of it moves itself.
+    One that was copied from a single parameter is that one's replacement. No backward reaches those, which an optimizer steps. What the program reads the gradient of it moves itself.
     """
     counts: dict[int, int] = {}
     for run in capture.completed_runs:
@@ -26,7 +26,7 @@ def stood_in(capture: Capture, flow: DataFlow) -> dict[int, tuple[int, ...]]:
         record = capture.tensors[tensor]
         if count > 1 and tensor not in capture.optimized and tensor not in read and record.requires_grad:
             origins = _origins(capture, flow, tensor)
-            if origins and stepped.issuperset(origins) and counts.keys().isdisjoint(origins):
+            if len(origins) > 1 and stepped.issuperset(origins) and counts.keys().isdisjoint(origins):
                 found[tensor] = origins
     return found
 
