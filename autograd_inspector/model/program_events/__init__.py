@@ -42,6 +42,7 @@ from autograd_inspector.model.program_events.optimizers import (
     OptimizerCreated,
     OptimizerModeMet,
     OptionSet,
+    OptionStray,
     ParametersRefused,
     ScalerRefused,
     SchedulerMade,
@@ -110,6 +111,7 @@ __all__ = [
     "OptimizerCreated",
     "OptimizerModeMet",
     "OptionSet",
+    "OptionStray",
     "OutputKeptOnContext",
     "ParameterRegistered",
     "ParameterWrapped",
@@ -201,6 +203,7 @@ Event = (
     | SchedulerMade
     | SchedulerStepped
     | OptionSet
+    | OptionStray
     | StateAssigned
     | StateRemoved
     | ReplicasWrapped

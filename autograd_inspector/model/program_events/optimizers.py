@@ -217,6 +217,23 @@ class OptionSet(ProgramEvent, frozen=True):
         return self.option
 
 
+class OptionStray(ProgramEvent, frozen=True):
+    """A number was written to ``owner`` ("defaults", "": the optimizer itself) that no group of the optimizer has.
+
+    ``site``: the line, as far as the source shows it.
+    """
+
+    optimizer: int
+    type: str
+    owner: str
+    option: str
+
+    @property
+    def api(self) -> str:
+        """The option."""
+        return self.option
+
+
 class StateStatement(ProgramEvent, frozen=True):
     """The source writes to optimizer state, read off the text.
 
