@@ -18,6 +18,7 @@ from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
     GradientModified,
     GradientsGone,
+    LayersHeld,
     ModelLoaded,
     ModelsShared,
     ModeSwitched,
@@ -95,6 +96,7 @@ __all__ = [
     "GradientsLeftLocal",
     "IndependentResult",
     "LayerComputed",
+    "LayersHeld",
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
@@ -186,6 +188,7 @@ Event = (
     | GradientModified
     | GradientsGone
     | TensorHeld
+    | LayersHeld
     | ModelsShared
     | OptimizerCreated
     | ParametersRefused

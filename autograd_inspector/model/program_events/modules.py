@@ -228,6 +228,22 @@ class RequiresGradCompared(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class LayersHeld(ProgramEvent, frozen=True):
+    """A module of class ``type`` has layers or Parameters in a plain list, tuple or dictionary, its attribute ``name``.
+
+    ``site``: where the container is made, as far as the source shows it.
+    """
+
+    type: str
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
 class TensorHeld(ProgramEvent, frozen=True):
     """The program held a result with its graph when torch refused to go through that, to copy or to send it.
 

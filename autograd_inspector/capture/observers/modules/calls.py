@@ -22,6 +22,7 @@ from autograd_inspector.capture.observers.modules.frames import outermost, varia
 from autograd_inspector.capture.observers.modules.hooks import ModuleHooks
 from autograd_inspector.capture.observers.modules.known import KnownModules, Place, Root
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
+from autograd_inspector.capture.observers.modules.plain_containers import PlainContainers
 from autograd_inspector.capture.observers.modules.switches import Switches
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
@@ -49,6 +50,7 @@ class Modules:
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self.contents = Contents(recording)
         self._bare = BareTensors(recording)
+        self._containers = PlainContainers(recording)
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
         self._conversions = Conversions(recording, guard, self)
@@ -188,6 +190,7 @@ class Modules:
         self._switches.fold(self.roots)
         self.contents.fold(self.roots)
         self._bare.fold()
+        self._containers.fold()
 
     def settle(self, tensors: Mapping[int, int], models: Mapping[int, int]) -> None:
         """Number tensors and models anew."""
@@ -262,6 +265,7 @@ class Modules:
         for path, child in modules:
             self._met_modules.put(child, root, path)
             self._bare.look(number, path, child)
+            self._containers.look(number, path, child)
         inside = [child for _, child in modules]
         self._switches.met(inside)
         registry, id_of = self.recording.registry, self.recording.id_of
