@@ -26,6 +26,7 @@ from autograd_inspector.model.program_events.modules import (
     ModuleCleared,
     ModuleExchanged,
     ModuleHookRegistered,
+    ModuleReattached,
     ModuleRepeated,
     NamesUnmatched,
     NothingFrozen,
@@ -106,6 +107,7 @@ __all__ = [
     "ModuleCleared",
     "ModuleExchanged",
     "ModuleHookRegistered",
+    "ModuleReattached",
     "ModuleRepeated",
     "NamesUnmatched",
     "NothingFrozen",
@@ -165,6 +167,7 @@ Event = (
     | ModuleCleared
     | ModuleExchanged
     | ModuleRepeated
+    | ModuleReattached
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded

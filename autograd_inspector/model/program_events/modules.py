@@ -39,6 +39,19 @@ class ModuleAttached(ProgramEvent, frozen=True):
         return f"{self.type}.{self.name}"
 
 
+class ModuleReattached(ProgramEvent, frozen=True):
+    """A module of class ``type`` got one, under ``name``, that was put into another module before."""
+
+    type: str
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
 class ModuleExchanged(ProgramEvent, frozen=True):
     """The attribute ``name`` of a module had a module of class ``type``, and got another one.
 
