@@ -16,7 +16,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.program_events import ParametersRefused
+from autograd_inspector.model.program_events import ParametersRefused, TensorHeld
 from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute, Unwrap
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
@@ -86,7 +86,11 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
-        analysis.places((made, "became a non-leaf here"), *((read, ".grad read here") for read in reads[:4])),
+        analysis.places(
+            (made, "became a non-leaf here"),
+            *((held, "stored here, without retain_grad()") for held in _stored(analysis, first)),
+            *((read, ".grad read here") for read in reads[:4]),
+        ),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
         cures=(
@@ -95,6 +99,11 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
             *(cure for read in reads[:1] for cure in _kept_where_made(analysis, read)),
         ),
     )
+
+
+def _stored(analysis: Analysis, tensor: int) -> list[TensorHeld]:
+    """The line that stores it where the program reads it."""
+    return [event for event in analysis.capture.events_of(TensorHeld) if event.tensor == tensor][:1]
 
 
 def _kept_where_made(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:
