@@ -18,6 +18,7 @@ from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.read_attributes import read_attributes
+from autograd_inspector.capture.freezing.selected_parameters import selected_parameters
 from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
@@ -70,6 +71,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *gradients_gone(recording),
         *shared_models(recording, modules),
         *read_attributes(recording),
+        *selected_parameters(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}

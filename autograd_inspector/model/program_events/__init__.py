@@ -46,6 +46,7 @@ from autograd_inspector.model.program_events.optimizers import (
     OptionSet,
     OptionStray,
     ParametersRefused,
+    ParametersSelected,
     ScalerRefused,
     SchedulerMade,
     SchedulerStepped,
@@ -121,6 +122,7 @@ __all__ = [
     "ParameterWrapped",
     "ParametersConverted",
     "ParametersRefused",
+    "ParametersSelected",
     "PlainAttributeSet",
     "ProgramEvent",
     "RandomStateDropped",
@@ -195,6 +197,7 @@ Event = (
     | ModelsShared
     | OptimizerCreated
     | ParametersRefused
+    | ParametersSelected
     | StateLoaded
     | LoadRefused
     | StateSwapped

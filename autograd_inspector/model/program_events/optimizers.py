@@ -36,6 +36,17 @@ class ParametersRefused(ProgramEvent, frozen=True):
         return self.type
 
 
+class ParametersSelected(ProgramEvent, frozen=True):
+    """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own."""
+
+    made: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "selection"
+
+
 class _Load(ProgramEvent, frozen=True):
     optimizer: int
     type: str

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
@@ -85,7 +86,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {agree(names, 'is', 'are')} already in "
             "another of its groups",
             _left_out_once(analysis, refusal),
-            analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
+            (
+                *analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
+                *selected_at(analysis, refusal.site),
+            ),
             tuple(names),
         )
 
