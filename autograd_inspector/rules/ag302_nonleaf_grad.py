@@ -65,7 +65,10 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
     name = name_of(analysis, first)
     made = analysis.flow.birth(first)
     by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
-    fix = f"Call {method_on(name, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
+    called = next((held.path for held in _stored(analysis, first)), name)
+    fix = (
+        f"Call {method_on(called, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
+    )
     if made is not None and _was_leaf(analysis, first):
         fix = (
             f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
@@ -94,6 +97,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
         cures=(
+            *_kept_where_stored(analysis, first),
             *_leaf_again(analysis, tensors[0], made),
             *_cures(analysis, tensors),
             *(cure for read in reads[:1] for cure in _kept_where_made(analysis, read)),
@@ -104,6 +108,14 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
 def _stored(analysis: Analysis, tensor: int) -> list[TensorHeld]:
     """The line that stores it where the program reads it."""
     return [event for event in analysis.capture.events_of(TensorHeld) if event.tensor == tensor][:1]
+
+
+def _kept_where_stored(analysis: Analysis, tensor: int) -> Iterator[Remedies]:
+    """Its gradient is kept from the line on that stores it. A forward without gradients may run that line too."""
+    for held in _stored(analysis, tensor):
+        kept = f"if {held.path}.requires_grad:\n    {held.path}.retain_grad()"
+        places = analysis.user_frames(held.site, "")[:1]
+        yield from ((Insert(place, kept, "behind"),) for place in places if place.source.startswith(f"{held.path} = "))
 
 
 def _kept_where_made(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:

@@ -1,4 +1,5 @@
 """First-order DARTS on a tiny cell."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -9,11 +10,13 @@ from tests.practice.truth import Truth, fails
 class MixedOp(nn.Module):
     def __init__(self, dim):
         super().__init__()
-        self.ops = nn.ModuleList([
-            nn.Identity(),
-            nn.Sequential(nn.Linear(dim, dim), nn.ReLU()),
-            nn.Sequential(nn.Linear(dim, dim), nn.Tanh()),
-        ])
+        self.ops = nn.ModuleList(
+            [
+                nn.Identity(),
+                nn.Sequential(nn.Linear(dim, dim), nn.ReLU()),
+                nn.Sequential(nn.Linear(dim, dim), nn.Tanh()),
+            ]
+        )
 
     def forward(self, x, weights):
         return sum(w * op(x) for w, op in zip(weights, self.ops))
@@ -72,7 +75,9 @@ def run():
 TRUTH = Truth(
     fault="the weight optimizer also holds and trains the architecture parameters on the training split",
     names=("arch",),
-    repair=("weights = [p for n, p in model.named_parameters() if n != 'arch']\nw_opt = torch.optim.SGD(weights, lr=0.05, momentum=0.9, weight_decay=3e-4)",),
+    repair=(
+        "weights = [p for n, p in model.named_parameters() if n != 'arch']\nw_opt = torch.optim.SGD(weights, lr=0.05, momentum=0.9, weight_decay=3e-4)",
+    ),
 )
 
 

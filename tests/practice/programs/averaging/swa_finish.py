@@ -1,4 +1,5 @@
 """Stochastic weight averaging with recomputed batch norm statistics."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Memory saving ResNet stage that recomputes its blocks in backward."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -54,7 +55,7 @@ TRUTH = Truth(
     fault="recomputation runs the batch norms twice: running statistics are updated two times a step",
     names=("checkpoint",),
     minor=True,
-    repair=('x = block(x)',),
+    repair=("x = block(x)",),
 )
 
 

@@ -1,4 +1,5 @@
 """Recurrent tagger with a frozen embedding and gradient clipping."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -48,7 +49,7 @@ def run():
 TRUTH = Truth(
     fault="the filter is used up by the optimizer: nothing is left to clip",
     names=("params",),
-    repair=('params = [p for p in model.parameters() if p.requires_grad]',),
+    repair=("params = [p for p in model.parameters() if p.requires_grad]",),
 )
 
 

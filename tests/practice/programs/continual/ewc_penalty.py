@@ -1,4 +1,5 @@
 """Elastic weight consolidation over two tasks."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -25,10 +26,14 @@ class EWC:
         self.model.train()
 
     def penalty(self):
-        return 0.5 * self.lam * sum(
-            (self.fisher[n] * (p - self.anchor[n]).pow(2)).sum()
-            for n, p in self.model.named_parameters()
-            if n in self.anchor
+        return (
+            0.5
+            * self.lam
+            * sum(
+                (self.fisher[n] * (p - self.anchor[n]).pow(2)).sum()
+                for n, p in self.model.named_parameters()
+                if n in self.anchor
+            )
         )
 
 
@@ -67,7 +72,7 @@ def run():
 TRUTH = Truth(
     fault="the anchor shares memory with the live parameters: the penalty is always zero",
     names=("anchor",),
-    repair=('self.anchor = {n: p.detach().clone() for n, p in self.model.named_parameters()}',),
+    repair=("self.anchor = {n: p.detach().clone() for n, p in self.model.named_parameters()}",),
 )
 
 

@@ -1,4 +1,5 @@
 """Contrastive image-text training with a learned temperature."""
+
 import numpy as np
 import torch
 from torch import nn
@@ -60,7 +61,7 @@ def run():
 TRUTH = Truth(
     fault="the cast makes the temperature a plain tensor that is no parameter",
     names=("logit_scale",),
-    repair=('self.logit_scale = nn.Parameter(torch.ones([]) * np.log(1 / 0.07))',),
+    repair=("self.logit_scale = nn.Parameter(torch.ones([]) * np.log(1 / 0.07))",),
 )
 
 

@@ -1,4 +1,5 @@
 """SimSiam: no negatives, one encoder, a predictor and a fixed target branch."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -10,8 +11,11 @@ class SimSiam(nn.Module):
     def __init__(self, d=10, width=16):
         super().__init__()
         self.encoder = nn.Sequential(
-            nn.Linear(d, width, bias=False), nn.BatchNorm1d(width), nn.ReLU(),
-            nn.Linear(width, width, bias=False), nn.BatchNorm1d(width, affine=False),
+            nn.Linear(d, width, bias=False),
+            nn.BatchNorm1d(width),
+            nn.ReLU(),
+            nn.Linear(width, width, bias=False),
+            nn.BatchNorm1d(width, affine=False),
         )
         self.predictor = nn.Sequential(
             nn.Linear(width, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, width)
@@ -29,10 +33,15 @@ def loss_fn(pa, pb, za, zb):
 
 
 def train(model, steps, base_lr=0.05):
-    opt = torch.optim.SGD([
-        {"params": model.encoder.parameters(), "fix_lr": False},
-        {"params": model.predictor.parameters(), "fix_lr": True},
-    ], lr=base_lr, momentum=0.9, weight_decay=1e-4)
+    opt = torch.optim.SGD(
+        [
+            {"params": model.encoder.parameters(), "fix_lr": False},
+            {"params": model.predictor.parameters(), "fix_lr": True},
+        ],
+        lr=base_lr,
+        momentum=0.9,
+        weight_decay=1e-4,
+    )
     spread = []
     for step in range(steps):
         for g in opt.param_groups:

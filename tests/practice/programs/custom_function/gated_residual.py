@@ -1,4 +1,5 @@
 """Residual net with a hand-written activation that saves memory in backward."""
+
 import torch
 from torch import nn
 
@@ -70,7 +71,7 @@ def run():
 TRUTH = Truth(
     fault="backward writes into the incoming gradient, which the skip branch shares",
     names=("grad_output",),
-    repair=('grad_input = grad_output.masked_fill(saturated, 0.0)',),
+    repair=("grad_input = grad_output.masked_fill(saturated, 0.0)",),
 )
 
 

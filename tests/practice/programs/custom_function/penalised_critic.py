@@ -1,4 +1,5 @@
 """Wasserstein critic with gradient penalty and a fused activation."""
+
 import torch
 from torch import nn
 from torch.autograd.function import once_differentiable

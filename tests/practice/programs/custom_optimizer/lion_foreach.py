@@ -1,4 +1,5 @@
 """Lion with fused list operations and decoupled weight decay."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

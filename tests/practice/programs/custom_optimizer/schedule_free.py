@@ -1,4 +1,5 @@
 """Schedule-free AdamW with its two modes and recalibrated batch norm."""
+
 import schedulefree
 import torch
 from torch import nn

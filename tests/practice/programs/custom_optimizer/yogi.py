@@ -1,4 +1,5 @@
 """A second-order-moment optimizer from a paper, used on a small regression."""
+
 import torch
 from torch import nn
 from torch.optim import Optimizer
@@ -61,7 +62,7 @@ def run():
 TRUTH = Truth(
     fault="the first moment is bound to a new tensor and never written back to the state",
     names=("exp_avg",),
-    repair=('m.mul_(beta1).add_(g, alpha=1 - beta1)',),
+    repair=("m.mul_(beta1).add_(g, alpha=1 - beta1)",),
 )
 
 

@@ -1,4 +1,5 @@
 """Sampling from a diffusion model, guided by a noisy classifier."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Noise prediction training of a DDPM on two-dimensional points."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

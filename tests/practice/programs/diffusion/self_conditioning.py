@@ -1,4 +1,5 @@
 """Self-conditioned denoiser under autocast: the weights that it casts under no_grad are cast again for the second forward."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

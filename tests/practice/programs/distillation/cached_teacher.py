@@ -1,4 +1,5 @@
 """Feature distillation onto a student adapter, with teacher features cached up front."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -58,7 +59,7 @@ TRUTH = Truth(
     fault="features made in inference mode are used where autograd must save them",
     raises="Inference tensors cannot be saved for backward",
     names=("inference_mode",),
-    repair=('@torch.no_grad()',),
+    repair=("@torch.no_grad()",),
 )
 
 

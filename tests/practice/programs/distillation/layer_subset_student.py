@@ -1,4 +1,5 @@
 """Distil a six-layer encoder into a student that starts from every other layer."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

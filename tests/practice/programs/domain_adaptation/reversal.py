@@ -1,4 +1,5 @@
 """Domain-adversarial training with a reversal layer written in plain arithmetic."""
+
 import math
 
 import torch
@@ -40,10 +41,14 @@ def train(model, source, target, steps=5):
             torch.cat([dom_s, dom_t]), torch.cat([torch.ones(len(xs)), torch.zeros(len(xt))])
         )
         loss = F.cross_entropy(cls, ys) + domain_loss
-        through, = torch.autograd.grad(domain_loss, ht, retain_graph=True)
-        direct, = torch.autograd.grad(
-            F.binary_cross_entropy_with_logits(model.domain(ht).squeeze(-1), torch.zeros(len(xt))), ht
-        )if False else (through,)
+        (through,) = torch.autograd.grad(domain_loss, ht, retain_graph=True)
+        (direct,) = (
+            torch.autograd.grad(
+                F.binary_cross_entropy_with_logits(model.domain(ht).squeeze(-1), torch.zeros(len(xt))), ht
+            )
+            if False
+            else (through,)
+        )
         plain = ht.detach().requires_grad_(True)
         F.binary_cross_entropy_with_logits(model.domain(plain).squeeze(-1), torch.zeros(len(xt))).backward()
         signs.append((through * plain.grad).sum().item())
@@ -64,7 +69,7 @@ TRUTH = Truth(
     fault="nothing is detached in the reversal: forward and gradient are both the identity",
     names=("reverse",),
     values=True,
-    repair=('return -strength * x + ((1 + strength) * x).detach()',),
+    repair=("return -strength * x + ((1 + strength) * x).detach()",),
 )
 
 

@@ -1,4 +1,5 @@
 """OpenAI evolution strategy: gradients estimated from returns, applied by Adam."""
+
 import torch
 from torch import nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -44,7 +45,7 @@ class ES:
         estimate = (ranks[:, 0] - ranks[:, 1]) @ noise / (2 * self.pairs * self.sigma)
         offset = 0
         for p in self.policy.parameters():
-            p.grad = -estimate[offset:offset + p.numel()].view_as(p)
+            p.grad = -estimate[offset : offset + p.numel()].view_as(p)
             offset += p.numel()
         self.opt.step()
         return scores.mean().item()

@@ -1,4 +1,5 @@
 """Grad-CAM heat maps from a trained CNN."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -54,7 +55,7 @@ TRUTH = Truth(
     fault="the hooked activation is a non-leaf whose gradient is not retained",
     raises="'NoneType' object has no attribute 'mean'",
     names=("activation",),
-    repair=('output.retain_grad()\nself.activation = output',),
+    repair=("output.retain_grad()\nself.activation = output",),
 )
 
 

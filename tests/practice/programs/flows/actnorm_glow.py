@@ -1,4 +1,5 @@
 """Small Glow-like normalizing flow with data dependent initialisation."""
+
 import math
 
 import torch
@@ -35,7 +36,7 @@ class Coupling(nn.Module):
 
     def forward(self, x):
         x = x.flip(-1) if self.flip else x
-        a, b = x[:, : self.half], x[:, self.half:]
+        a, b = x[:, : self.half], x[:, self.half :]
         s, t = self.net(a).chunk(2, -1)
         s = torch.tanh(s)
         return torch.cat([a, b * s.exp() + t], -1), s.sum(-1)
@@ -74,7 +75,7 @@ def run():
 TRUTH = Truth(
     fault="the first forward replaces parameters the optimizer already holds",
     names=("log_scale",),
-    repair=('self.loc.data.copy_(-mean)', 'self.log_scale.data.copy_(-std.log())'),
+    repair=("self.loc.data.copy_(-mean)", "self.log_scale.data.copy_(-std.log())"),
 )
 
 

@@ -1,4 +1,5 @@
 """A hypernetwork writes the weights of a small target net."""
+
 import torch
 from torch import nn
 from torch.func import functional_call, vmap

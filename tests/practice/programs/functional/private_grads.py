@@ -1,4 +1,5 @@
 """DP-SGD with per-example gradients from torch.func."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -52,7 +53,9 @@ TRUTH = Truth(
     fault="dropout inside vmap without saying how randomness is to be handled",
     raises="vmap: called random operation while in randomness error mode",
     names=("randomness",),
-    repair=("run = vmap(grad(self.example_loss), in_dims=(None, None, 0, 0), randomness='different')\nreturn run(params, buffers, x, y)",),
+    repair=(
+        "run = vmap(grad(self.example_loss), in_dims=(None, None, 0, 0), randomness='different')\nreturn run(params, buffers, x, y)",
+    ),
 )
 
 

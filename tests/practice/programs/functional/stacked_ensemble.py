@@ -1,4 +1,5 @@
 """Ensemble of small regressors trained together with vmap."""
+
 import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
@@ -59,7 +60,7 @@ TRUTH = Truth(
     fault="the optimizer holds the members' own parameters, training goes through the stacked copies",
     names=("params",),
     before=True,
-    repair=('trainable = list(self.params.values())',),
+    repair=("trainable = list(self.params.values())",),
 )
 
 

@@ -1,4 +1,5 @@
 """GAN step in the style of StyleGAN: switched gradients, averaged generator, lazy R1."""
+
 import copy
 
 import torch

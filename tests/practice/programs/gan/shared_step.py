@@ -1,4 +1,5 @@
 """DCGAN-like training step that reuses one batch of fakes for both players."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -48,7 +49,7 @@ def run():
 TRUTH = Truth(
     fault="the discriminator's loss also puts gradients into the generator, which its step then applies",
     names=("fake",),
-    repair=('+ F.binary_cross_entropy_with_logits(self.netD(fake.detach()), torch.zeros(n, 1))',),
+    repair=("+ F.binary_cross_entropy_with_logits(self.netD(fake.detach()), torch.zeros(n, 1))",),
 )
 
 

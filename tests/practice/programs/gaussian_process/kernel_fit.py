@@ -1,4 +1,5 @@
 """Fit the hyperparameters of a Gaussian process with L-BFGS."""
+
 import math
 
 import torch
@@ -55,7 +56,7 @@ TRUTH = Truth(
     fault="the covariance is computed outside the closure that L-BFGS calls several times",
     raises="Trying to backward through the graph a second time",
     names=("K",),
-    repair=('', 'loss = neg_log_marginal(kernel.covariance(x), y)'),
+    repair=("", "loss = neg_log_marginal(kernel.covariance(x), y)"),
 )
 
 

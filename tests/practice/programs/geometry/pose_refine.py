@@ -1,4 +1,5 @@
 """Refine planar camera poses together with a small radiance-like field."""
+
 import torch
 from torch import nn
 
@@ -31,10 +32,12 @@ class Field(nn.Module):
 
 
 def fit(field, poses, views, steps=8):
-    opt = torch.optim.Adam([
-        {"params": field.parameters(), "lr": 5e-3},
-        {"params": poses.parameters(), "lr": 1e-3},
-    ])
+    opt = torch.optim.Adam(
+        [
+            {"params": field.parameters(), "lr": 5e-3},
+            {"params": poses.parameters(), "lr": 1e-3},
+        ]
+    )
     for step in range(steps):
         i = step % len(views)
         pts, colour = views[i]
@@ -60,7 +63,7 @@ def run():
 TRUTH = Truth(
     fault="the rotation is rebuilt from numbers, so the angles get no gradient",
     names=("angle",),
-    repair=('return torch.stack([torch.stack([c, -s]), torch.stack([s, c])])',),
+    repair=("return torch.stack([torch.stack([c, -s]), torch.stack([s, c])])",),
 )
 
 

@@ -1,4 +1,5 @@
 """Graph convolution over a learned, sparsified adjacency."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -57,7 +58,9 @@ TRUTH = Truth(
     fault="where() hides the infinite value but its gradient is still NaN for nodes without degree",
     names=("gate.logits",),
     values=True,
-    repair=('inv = torch.where(deg > 0, torch.where(deg > 0, deg, torch.ones_like(deg)).pow(-0.5), torch.zeros_like(deg))',),
+    repair=(
+        "inv = torch.where(deg > 0, torch.where(deg > 0, deg, torch.ones_like(deg)).pow(-0.5), torch.zeros_like(deg))",
+    ),
 )
 
 

@@ -1,4 +1,5 @@
 """Largest Hessian eigenvalue of a trained net by power iteration."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -63,7 +64,7 @@ def run():
 TRUTH = Truth(
     fault="the vector of the power iteration keeps its graph and is differentiated too",
     names=("v",),
-    repair=('v = [u.detach() for u in normalise(hv)]',),
+    repair=("v = [u.detach() for u in normalise(hv)]",),
 )
 
 

@@ -1,4 +1,5 @@
 """Deep equilibrium layer: solve without a graph, differentiate at the fixed point."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """GPT-style pretraining loop with separate weight decay groups."""
+
 from dataclasses import dataclass
 
 import torch
@@ -78,7 +79,7 @@ def run():
 TRUTH = Truth(
     fault="LayerNorm weights are in no parameter group",
     names=("ln_f.weight",),
-    repair=('no_decay = [p for n, p in named.items() if p.dim() < 2]',),
+    repair=("no_decay = [p for n, p in named.items() if p.dim() < 2]",),
 )
 
 

@@ -1,4 +1,5 @@
 """Continued pretraining with frozen token embeddings and recomputation of the blocks."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -62,7 +63,7 @@ def run():
 TRUTH = Truth(
     fault="reentrant checkpoint over inputs that need no gradient: the layers get none",
     names=("layers.0.fc.weight",),
-    repair=('x = checkpoint(layer, x, use_reentrant=False)',),
+    repair=("x = checkpoint(layer, x, use_reentrant=False)",),
 )
 
 

@@ -1,4 +1,5 @@
 """Instruction tuning with micro batches of very different answer lengths."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -52,7 +53,7 @@ TRUTH = Truth(
     fault="mean over means: tokens of short micro batches weigh more than in one large batch",
     names=("accumulation_steps",),
     values=True,
-    repair=('n = (labels != IGNORE).sum()\nreturn loss * n / num_items',),
+    repair=("n = (labels != IGNORE).sum()\nreturn loss * n / num_items",),
 )
 
 

@@ -1,4 +1,5 @@
 """Teach a frozen language model the embeddings of a few new tokens."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

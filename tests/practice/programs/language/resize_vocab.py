@@ -1,4 +1,5 @@
 """Extend the vocabulary of a small decoder with tied output weights and go on training."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -60,7 +61,7 @@ def run():
 TRUTH = Truth(
     fault="output weights no longer tied after the resize",
     names=("lm_head.weight", "wte.weight"),
-    repair=('model.lm_head = head\nmodel.tie_weights()',),
+    repair=("model.lm_head = head\nmodel.tie_weights()",),
 )
 
 

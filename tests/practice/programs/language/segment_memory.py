@@ -1,4 +1,5 @@
 """Language model over long documents, one segment at a time, with a memory of past segments."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -30,7 +31,7 @@ class SegmentLM(nn.Module):
         mems = []
         for m, h in zip(old, hiddens):
             full = h if m is None else torch.cat([m, h], dim=1)
-            mems.append(full[:, -self.mem_len:])  # cause
+            mems.append(full[:, -self.mem_len :])  # cause
         return mems
 
     def forward(self, ids, mems=None):
@@ -45,7 +46,7 @@ class SegmentLM(nn.Module):
 def train_document(model, opt, doc, seg=5):
     mems, losses = None, []
     for i in range(0, doc.size(1) - seg, seg):
-        ids, tgt = doc[:, i:i + seg], doc[:, i + 1:i + seg + 1]
+        ids, tgt = doc[:, i : i + seg], doc[:, i + 1 : i + seg + 1]
         logits, mems = model(ids, mems)
         loss = F.cross_entropy(logits.flatten(0, 1), tgt.flatten())
         opt.zero_grad()
@@ -67,7 +68,7 @@ TRUTH = Truth(
     fault="memory of the last segment keeps its graph",
     raises="Trying to backward through the graph a second time",
     names=("mems",),
-    repair=('mems.append(full[:, -self.mem_len:].detach())',),
+    repair=("mems.append(full[:, -self.mem_len:].detach())",),
 )
 
 

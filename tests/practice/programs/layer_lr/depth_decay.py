@@ -1,4 +1,5 @@
 """Layer-wise learning rate decay for a twelve-layer encoder."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -27,15 +28,19 @@ class Encoder(nn.Module):
 def param_groups_lrd(model, base_lr, decay=0.75):
     named = list(model.named_parameters())
     depth = len(model.blocks)
-    groups = [{
-        "params": [p for n, p in named if n.startswith(("patch_embed", "pos"))],
-        "lr": base_lr * decay ** (depth + 1),
-    }]
+    groups = [
+        {
+            "params": [p for n, p in named if n.startswith(("patch_embed", "pos"))],
+            "lr": base_lr * decay ** (depth + 1),
+        }
+    ]
     for i in range(depth):
-        groups.append({
-            "params": [p for n, p in named if n.startswith(f"blocks.{i}")],  # cause
-            "lr": base_lr * decay ** (depth - i),
-        })
+        groups.append(
+            {
+                "params": [p for n, p in named if n.startswith(f"blocks.{i}")],  # cause
+                "lr": base_lr * decay ** (depth - i),
+            }
+        )
     groups.append({"params": [p for n, p in named if n.startswith(("norm", "head"))], "lr": base_lr})
     return groups
 

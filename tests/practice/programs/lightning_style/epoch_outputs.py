@@ -1,4 +1,5 @@
 """Lightning classifier that keeps its step outputs for an epoch summary."""
+
 import logging
 import warnings
 
@@ -33,10 +34,12 @@ class LitClassifier(L.LightningModule):
     def on_train_epoch_end(self):
         logits = torch.cat([o["logits"] for o in self.step_outputs])
         y = torch.cat([o["y"] for o in self.step_outputs])
-        self.epoch_log.append({
-            "loss": sum(o["loss"] for o in self.step_outputs) / len(self.step_outputs),
-            "acc": (logits.argmax(-1) == y).float().mean(),
-        })
+        self.epoch_log.append(
+            {
+                "loss": sum(o["loss"] for o in self.step_outputs) / len(self.step_outputs),
+                "acc": (logits.argmax(-1) == y).float().mean(),
+            }
+        )
         self.step_outputs.clear()
 
     def configure_optimizers(self):
@@ -48,8 +51,12 @@ def run():
     model = LitClassifier()
     data = TensorDataset(torch.randn(40, 5), torch.randint(0, 3, (40,)))
     trainer = L.Trainer(
-        max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False,
+        max_epochs=3,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
     )
     trainer.fit(model, DataLoader(data, batch_size=8))
     return model.epoch_log

@@ -1,4 +1,5 @@
 """Lightning module with two optimizers and manual optimization."""
+
 import logging
 import warnings
 
@@ -45,8 +46,12 @@ class AdversarialAE(L.LightningModule):
 
 def make_trainer():
     return L.Trainer(
-        max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False,
+        max_epochs=1,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
         gradient_clip_val=0.5,  # cause
     )
 

@@ -1,4 +1,5 @@
 """GAN as a Lightning module, optimizing manually."""
+
 import logging
 import warnings
 
@@ -54,8 +55,12 @@ def run():
     model = LitGAN()
     start = {k: v.clone() for k, v in model.state_dict().items()}
     trainer = L.Trainer(
-        max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False,
+        max_epochs=2,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
     )
     trainer.fit(model, DataLoader(TensorDataset(torch.randn(32, 5)), batch_size=16))
     return start, model

@@ -1,4 +1,5 @@
 """LoRA tuning of a text classifier that is evaluated between epochs."""
+
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import nn

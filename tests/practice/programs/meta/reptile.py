@@ -1,4 +1,5 @@
 """Reptile on sine waves."""
+
 import copy
 import math
 

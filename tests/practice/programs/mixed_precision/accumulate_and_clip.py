@@ -1,4 +1,5 @@
 """Mixed precision with gradient accumulation and clipping."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -52,7 +53,7 @@ TRUTH = Truth(
     fault="gradients are unscaled for every micro batch instead of once per update",
     raises="unscale_() has already been called on this optimizer since the last update()",
     names=("unscale_",),
-    repair=('if self.boundary(i):\n    self.clip_gradients()',),
+    repair=("if self.boundary(i):\n    self.clip_gradients()",),
 )
 
 

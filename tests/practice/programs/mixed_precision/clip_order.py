@@ -1,4 +1,5 @@
 """Mixed precision regression loop with gradient clipping."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -48,7 +49,7 @@ def run():
 TRUTH = Truth(
     fault="gradients are clipped while still scaled, so the update is tens of thousands of times too small",
     names=("clip_grad_norm_",),
-    repair=('scaler.unscale_(optimizer)\nnorm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)',),
+    repair=("scaler.unscale_(optimizer)\nnorm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)",),
 )
 
 

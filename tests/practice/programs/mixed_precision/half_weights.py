@@ -1,4 +1,5 @@
 """Fine-tuning in bfloat16 with a small learning rate."""
+
 import copy
 
 import torch

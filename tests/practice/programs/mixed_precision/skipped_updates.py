@@ -1,4 +1,5 @@
 """Loss scaling whose first updates are skipped, with a scheduler that knows."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Depth and segmentation from one trunk, with learned task uncertainties."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -35,10 +36,13 @@ def build(lr=2e-3):
     model = SceneNet()
     criterion = UncertaintyLoss(["depth", "seg"])
     trunk = {id(p) for p in model.trunk.parameters()}
-    optimizer = torch.optim.AdamW([
-        {"params": model.trunk.parameters(), "lr": lr * 0.1},
-        {"params": [p for p in model.parameters() if id(p) not in trunk]},  # cause
-    ], lr=lr)
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": model.trunk.parameters(), "lr": lr * 0.1},
+            {"params": [p for p in model.parameters() if id(p) not in trunk]},  # cause
+        ],
+        lr=lr,
+    )
     return model, criterion, optimizer
 
 
@@ -65,7 +69,9 @@ def run():
 TRUTH = Truth(
     fault="the loss module's parameters were not given to the optimizer",
     names=("log_vars",),
-    repair=("{'params': [p for p in model.parameters() if id(p) not in trunk]},\n{'params': criterion.parameters(), 'weight_decay': 0.0},",),
+    repair=(
+        "{'params': [p for p in model.parameters() if id(p) not in trunk]},\n{'params': criterion.parameters(), 'weight_decay': 0.0},",
+    ),
 )
 
 

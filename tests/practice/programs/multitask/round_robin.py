@@ -1,4 +1,5 @@
 """Round-robin training of several heads with one optimizer."""
+
 import itertools
 
 import torch
@@ -55,7 +56,7 @@ def run():
 TRUTH = Truth(
     fault="heads without a loss keep zero gradients instead of None and are moved by Adam's momentum",
     names=("set_to_none",),
-    repair=('self.optimizer.zero_grad(set_to_none=True)',),
+    repair=("self.optimizer.zero_grad(set_to_none=True)",),
 )
 
 

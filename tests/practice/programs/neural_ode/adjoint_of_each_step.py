@@ -1,4 +1,5 @@
 """Neural ODE with a discrete adjoint written as an autograd function."""
+
 import torch
 from torch import nn
 
@@ -63,7 +64,7 @@ TRUTH = Truth(
     fault="the step is recomputed in backward without enabling gradients",
     raises="element 0 of tensors does not require grad",
     names=("enable_grad",),
-    repair=('with torch.enable_grad():\n    nxt = rk2_step(func, ts[i], y, ts[i + 1] - ts[i])',),
+    repair=("with torch.enable_grad():\n    nxt = rk2_step(func, ts[i], y, ts[i + 1] - ts[i])",),
 )
 
 

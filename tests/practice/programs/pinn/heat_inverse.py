@@ -1,4 +1,5 @@
 """Inverse heat equation: fit the field and find the diffusivity."""
+
 import torch
 from torch import nn
 
@@ -9,8 +10,10 @@ class Field(nn.Module):
     def __init__(self, width=24, activation=nn.ReLU):  # cause
         super().__init__()
         self.net = nn.Sequential(
-            nn.Linear(2, width), activation(),  # also
-            nn.Linear(width, width), activation(),  # also
+            nn.Linear(2, width),
+            activation(),  # also
+            nn.Linear(width, width),
+            activation(),  # also
             nn.Linear(width, 1),
         )
 
@@ -60,7 +63,7 @@ TRUTH = Truth(
     fault="a ReLU net has no second derivative: u_xx is zero everywhere, nu gets zero gradient",
     names=("ReLU",),
     values=True,
-    repair=('def __init__(self, width=24, activation=nn.Tanh):',),
+    repair=("def __init__(self, width=24, activation=nn.Tanh):",),
 )
 
 

@@ -1,4 +1,5 @@
 """Compute the features of a whole data set once and train a head on them."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -57,7 +58,7 @@ TRUTH = Truth(
     fault="features are extracted with a graph that every batch then walks again",
     raises="Trying to backward through the graph a second time",
     names=("feats",),
-    repair=('with torch.no_grad():\n    feats.append(encoder(wav))',),
+    repair=("with torch.no_grad():\n    feats.append(encoder(wav))",),
 )
 
 

@@ -1,4 +1,5 @@
 """Iterative magnitude pruning while one optimizer goes on."""
+
 import torch
 from torch import nn
 from torch.nn.utils import prune

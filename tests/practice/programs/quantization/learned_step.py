@@ -1,4 +1,5 @@
 """Learned step size quantization (LSQ) of weights and activations."""
+
 import math
 
 import torch

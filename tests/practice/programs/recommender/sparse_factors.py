@@ -1,4 +1,5 @@
 """Matrix factorisation with side biases for implicit feedback (BPR)."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -51,7 +52,7 @@ TRUTH = Truth(
     fault="Adam cannot take the sparse gradients of the embeddings",
     raises="Adam does not support sparse gradients",
     names=("sparse",),
-    repair=('self.users = nn.Embedding(n_users, k)', 'self.items = nn.Embedding(n_items, k)'),
+    repair=("self.users = nn.Embedding(n_users, k)", "self.items = nn.Embedding(n_items, k)"),
 )
 
 

@@ -1,4 +1,5 @@
 """Double DQN with a target network that is synchronised every few updates."""
+
 import copy
 import random
 from collections import deque
@@ -53,8 +54,15 @@ def run():
     random.seed(0)
     learner = Learner()
     for _ in range(60):
-        learner.memory.append((torch.randn(4), torch.randint(0, 3, ()), torch.randn(()), torch.randn(4),
-                               torch.tensor(float(random.random() < 0.1))))
+        learner.memory.append(
+            (
+                torch.randn(4),
+                torch.randint(0, 3, ()),
+                torch.randn(()),
+                torch.randn(4),
+                torch.tensor(float(random.random() < 0.1)),
+            )
+        )
     probe = torch.randn(5, 4)
     first = learner.target(probe).detach()
     for _ in range(10):
@@ -65,7 +73,7 @@ def run():
 TRUTH = Truth(
     fault="shallow copy: target network and online network are the same parameters",
     names=("target",),
-    repair=('self.target = copy.deepcopy(self.online)',),
+    repair=("self.target = copy.deepcopy(self.online)",),
 )
 
 

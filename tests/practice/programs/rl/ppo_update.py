@@ -1,4 +1,5 @@
 """PPO update on a batch of stored transitions."""
+
 import torch
 from torch import nn
 from torch.distributions import Categorical
@@ -54,7 +55,7 @@ TRUTH = Truth(
     fault="the old log probability comes from the current policy with its graph: the ratio's gradient cancels",
     names=("old_logp",),
     values=True,
-    repair=('with torch.no_grad():\n    old_logp, _, _ = self.agent.evaluate(obs[idx], act[idx])',),
+    repair=("with torch.no_grad():\n    old_logp, _, _ = self.agent.evaluate(obs[idx], act[idx])",),
 )
 
 

@@ -1,4 +1,5 @@
 """Soft actor-critic with automatic entropy temperature."""
+
 import torch
 from torch import nn
 from torch.distributions import Normal
@@ -59,7 +60,7 @@ TRUTH = Truth(
     fault="alpha is computed once in the constructor and its graph is used by every update",
     raises="Trying to backward through the graph a second time",
     names=("alpha",),
-    repair=('type(self).alpha = property(lambda self: self.log_alpha.exp())',),
+    repair=("type(self).alpha = property(lambda self: self.log_alpha.exp())",),
 )
 
 

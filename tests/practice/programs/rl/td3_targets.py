@@ -1,4 +1,5 @@
 """TD3 with delayed policy updates and slowly moving targets."""
+
 import copy
 
 import torch

@@ -1,4 +1,5 @@
 """Second training stage: resume from a checkpoint with a lower learning rate."""
+
 import io
 from dataclasses import dataclass
 
@@ -63,7 +64,9 @@ def run():
 TRUTH = Truth(
     fault="loading the optimizer state brings back the old learning rate",
     names=("lr",),
-    repair=("self.optimizer.load_state_dict(ckpt['optimizer'])\nfor group in self.optimizer.param_groups:\n    group['lr'] = self.stage.lr",),
+    repair=(
+        "self.optimizer.load_state_dict(ckpt['optimizer'])\nfor group in self.optimizer.param_groups:\n    group['lr'] = self.stage.lr",
+    ),
 )
 
 

@@ -1,4 +1,5 @@
 """Linear probe on a backbone restored from a multi-GPU run's checkpoint."""
+
 import io
 
 import torch

@@ -1,4 +1,5 @@
 """Different warm-up lengths for encoder and decoder."""
+
 import math
 from functools import reduce
 
@@ -55,7 +56,7 @@ def run():
 TRUTH = Truth(
     fault="the lambdas all see the last warmup: every group gets the same schedule",
     names=("warmup",),
-    repair=('sched = LambdaLR(opt, lr_lambda=[lambda step, warmup=warmup: noam(step, warmup) for warmup in warmups])',),
+    repair=("sched = LambdaLR(opt, lr_lambda=[lambda step, warmup=warmup: noam(step, warmup) for warmup in warmups])",),
 )
 
 

@@ -1,4 +1,5 @@
 """Character CTC on features that a convolution shortens by four."""
+
 import torch
 from torch import nn
 
@@ -9,8 +10,10 @@ class AcousticModel(nn.Module):
     def __init__(self, mels=8, width=16, chars=12):
         super().__init__()
         self.sub = nn.Sequential(
-            nn.Conv1d(mels, width, 3, stride=2, padding=1), nn.ReLU(),
-            nn.Conv1d(width, width, 3, stride=2, padding=1), nn.ReLU(),
+            nn.Conv1d(mels, width, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv1d(width, width, 3, stride=2, padding=1),
+            nn.ReLU(),
         )
         self.rnn = nn.GRU(width, width, batch_first=True, bidirectional=True)
         self.out = nn.Linear(2 * width, chars)
@@ -59,7 +62,7 @@ TRUTH = Truth(
     fault="one transcript is longer than its shortened input: infinite loss, gradients not finite",
     names=("zero_infinity",),
     values=True,
-    repair=('self.ctc = nn.CTCLoss(blank=0, zero_infinity=True)',),
+    repair=("self.ctc = nn.CTCLoss(blank=0, zero_infinity=True)",),
 )
 
 

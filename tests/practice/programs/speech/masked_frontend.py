@@ -1,4 +1,5 @@
 """Keyword spotting with a learned filterbank and time masking."""
+
 import random
 
 import torch
@@ -30,7 +31,7 @@ class TimeMask(nn.Module):
         for _ in range(self.num_masks):
             width = random.randint(1, self.max_width)
             start = random.randint(0, spec.size(-1) - width)
-            spec[..., start:start + width] = 0.0  # cause
+            spec[..., start : start + width] = 0.0  # cause
         return spec
 
 
@@ -67,7 +68,7 @@ TRUTH = Truth(
     fault="masking writes into the output of tanh, which its backward needs",
     raises="one of the variables needed for gradient computation has been modified by an inplace operation",
     names=("spec",),
-    repair=('spec = spec.clone()\nspec[..., start:start + width] = 0.0',),
+    repair=("spec = spec.clone()\nspec[..., start:start + width] = 0.0",),
 )
 
 

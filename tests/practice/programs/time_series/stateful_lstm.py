@@ -1,4 +1,5 @@
 """Forecasting of a long sensor stream with a stateful LSTM."""
+
 import torch
 from torch import nn
 
@@ -23,7 +24,7 @@ class StatefulLSTM(nn.Module):
 
 def windows(series, length):
     for start in range(0, series.size(1) - length, length):
-        yield series[:, start:start + length], series[:, start + 1:start + length + 1, :1]
+        yield series[:, start : start + length], series[:, start + 1 : start + length + 1, :1]
 
 
 class Forecaster:
@@ -58,7 +59,7 @@ TRUTH = Truth(
     fault="the cell state carried to the next window is not detached",
     raises="Trying to backward through the graph a second time",
     names=("state",),
-    repair=('self.state = (h.detach(), c.detach())',),
+    repair=("self.state = (h.detach(), c.detach())",),
 )
 
 

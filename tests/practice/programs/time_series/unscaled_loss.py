@@ -1,4 +1,5 @@
 """Demand forecast trained on the error in original units."""
+
 import numpy as np
 import torch
 from torch import nn
@@ -29,8 +30,8 @@ class DemandNet(nn.Module):
 
 def frames(series, lags, horizon):
     n = len(series) - lags - horizon
-    x = np.stack([series[i:i + lags] for i in range(n)])
-    y = np.stack([series[i + lags:i + lags + horizon] for i in range(n)])
+    x = np.stack([series[i : i + lags] for i in range(n)])
+    y = np.stack([series[i + lags : i + lags + horizon] for i in range(n)])
     return x, y
 
 
@@ -66,7 +67,7 @@ def run():
 TRUTH = Truth(
     fault="the prediction goes through numpy into a new leaf: the net gets no gradient",
     names=("pred",),
-    repair=('pred = out * float(scaler.scale_) + float(scaler.mean_)',),
+    repair=("pred = out * float(scaler.scale_) + float(scaler.mean_)",),
 )
 
 

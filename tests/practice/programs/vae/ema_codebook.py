@@ -1,4 +1,5 @@
 """VQ-VAE whose codebook follows the encoder by moving averages."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

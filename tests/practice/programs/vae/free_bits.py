@@ -1,4 +1,5 @@
 """VAE with free bits: the KL of a latent counts only above a floor."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

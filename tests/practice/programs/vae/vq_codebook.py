@@ -1,4 +1,5 @@
 """VQ-VAE with a learned codebook."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -55,7 +56,7 @@ def run():
 TRUTH = Truth(
     fault="both quantizer losses detach the codes, the codebook never learns",
     names=("codebook",),
-    repair=('q_latent_loss = F.mse_loss(quantized, z.detach())',),
+    repair=("q_latent_loss = F.mse_loss(quantized, z.detach())",),
 )
 
 

@@ -1,4 +1,5 @@
 """Transfer learning with layers that are thawed one stage after the other."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Iterative targeted attack against an image classifier for a robustness report."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -50,7 +51,7 @@ TRUTH = Truth(
     fault="after the first update adv is a non-leaf, its grad stays None",
     raises="'NoneType' object has no attribute 'sign'",
     names=("adv",),
-    repair=('adv = project(adv - step, images, eps).detach().requires_grad_(True)',),
+    repair=("adv = project(adv - step, images, eps).detach().requires_grad_(True)",),
 )
 
 

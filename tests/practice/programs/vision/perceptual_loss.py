@@ -1,4 +1,5 @@
 """Super-resolution net trained with an L1 term and a perceptual term from a fixed feature net."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

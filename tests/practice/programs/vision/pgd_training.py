@@ -1,4 +1,5 @@
 """Adversarial training of a small classifier with PGD examples."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -7,9 +8,7 @@ from tests.practice.truth import Truth, fails
 
 
 def make_net():
-    return nn.Sequential(
-        nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.AvgPool2d(4), nn.Flatten(), nn.Linear(24, 3)
-    )
+    return nn.Sequential(nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.AvgPool2d(4), nn.Flatten(), nn.Linear(24, 3))
 
 
 class PGD:
@@ -52,7 +51,7 @@ def run():
 TRUTH = Truth(
     fault="gradients of the attack's own backward add to the training gradients",
     names=("attack",),
-    repair=('x_adv = attack(x, y)\nopt.zero_grad()',),
+    repair=("x_adv = attack(x, y)\nopt.zero_grad()",),
 )
 
 

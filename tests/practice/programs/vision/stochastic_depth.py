@@ -1,4 +1,5 @@
 """Residual net with stochastic depth; skipped blocks get no gradient in that step."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Neural style transfer: optimize the pixels of one picture."""
+
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -15,9 +16,7 @@ def gram(f):
 class Extractor(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stages = nn.ModuleList(
-            [nn.Conv2d(3, 6, 3, padding=1), nn.Conv2d(6, 8, 3, stride=2, padding=1)]
-        )
+        self.stages = nn.ModuleList([nn.Conv2d(3, 6, 3, padding=1), nn.Conv2d(6, 8, 3, stride=2, padding=1)])
         self.requires_grad_(False)
 
     def forward(self, x):
@@ -64,7 +63,7 @@ TRUTH = Truth(
     fault="the picture to optimize is the result of an operation, not a leaf",
     raises="can't optimize a non-leaf Tensor",
     names=("img",),
-    repair=('return (start * (1 - noise_ratio) + noise * noise_ratio).detach().requires_grad_(True)',),
+    repair=("return (start * (1 - noise_ratio) + noise * noise_ratio).detach().requires_grad_(True)",),
 )
 
 
