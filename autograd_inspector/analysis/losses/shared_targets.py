@@ -21,6 +21,7 @@ class SharedTarget(Struct, frozen=True):
     """``compared`` measures what ``trained`` computed against what ``teacher`` did, another model without a graph.
 
     ``tensors`` are parameters of both, which an optimizer steps. ``shared``: where they came to be in both, if known.
+    ``whole``: the teacher has no others.
     """
 
     compared: Op
@@ -28,6 +29,7 @@ class SharedTarget(Struct, frozen=True):
     teacher: ModuleCall
     tensors: tuple[int, ...]
     shared: ModelsShared | ModuleReattached | None
+    whole: bool
 
 
 def shared_targets(analysis: Analysis) -> Iterator[SharedTarget]:
@@ -54,11 +56,11 @@ def _found(analysis: Analysis, op: Op) -> SharedTarget | None:
     trained, teacher = _model_behind(analysis, value, op), _model_behind(analysis, target, op)
     if trained is None or teacher is None or trained.root == teacher.root:
         return None
-    common = _read_by(analysis, trained) & _read_by(analysis, teacher) & analysis.optimized_trainable
-    common &= analysis.received_gradient
+    own = _read_by(analysis, teacher)
+    common = _read_by(analysis, trained) & own & analysis.optimized_trainable & analysis.received_gradient
     if not common:
         return None
-    return SharedTarget(op, trained, teacher, tuple(sorted(common)), _shared(analysis, common))
+    return SharedTarget(op, trained, teacher, tuple(sorted(common)), _shared(analysis, common), own <= common)
 
 
 def _model_behind(analysis: Analysis, tensor: int, op: Op) -> ModuleCall | None:

@@ -25,7 +25,8 @@ def _problem(analysis: Analysis, found: SharedTarget) -> Problem:
     models = analysis.capture.models
     teacher, trained = models[found.teacher.root], models[found.trained.root]
     return Problem(
-        "warning",
+        # An embedding or a trunk may be shared on purpose.
+        "warning" if found.whole else "info",
         f"{teacher} computes the targets that {trained} is trained on, and the two share {summarize_names(names)}: each step "
         f"moves {agree(names, 'it', 'them')}, and the targets with {agree(names, 'it', 'them')}",
         f"Give {teacher} parameters of its own: `copy.deepcopy(...)` of the model, or of the layers that the other one begins with.",

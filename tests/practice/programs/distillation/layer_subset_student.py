@@ -67,6 +67,7 @@ def run():
 
 TRUTH = Truth(
     fault="the student shares its layers with the teacher, which is trained along",
+    minor=True,
     names=("teacher", "student"),
     repair=("[__import__('copy').deepcopy(teacher.layers[i]) for i in keep],",),
 )
