@@ -157,7 +157,7 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
         "warning",
         f"{summarize_names(names)} {agree(total, 'is', 'are')} used by {owner}.forward and {agree(total, 'gets', 'get')} "
         f"gradients, but {agree(total, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {them}"
-        + (f", for {held.api} is no nn.Module" if held is not None else ""),
+        + (f", because {held.api} is a plain Python container" if held is not None else ""),
         f"Register {them} in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python "
         f"list; make {them} once, not in forward.",
         (*analysis.places((held, "container made here")), *born, *analysis.places((use, "used here"))),

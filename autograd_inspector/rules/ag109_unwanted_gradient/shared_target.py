@@ -29,7 +29,7 @@ def _problem(analysis: Analysis, found: SharedTarget) -> Problem:
         "warning" if found.whole else "info",
         f"{teacher} computes the targets that {trained} is trained on, and the two share {summarize_names(names)}: each step "
         f"moves {agree(names, 'it', 'them')}, and the targets with {agree(names, 'it', 'them')}",
-        f"Give {teacher} parameters of its own: `copy.deepcopy(...)` of the model, or of the layers that the other one begins with.",
+        f"Give {teacher} separate parameters: use `copy.deepcopy(...)` of the model, or of the layers that both models have.",
         analysis.places(
             (found.shared, "shared here"), (found.teacher, "targets computed here"), (found.compared, "compared here")
         ),
