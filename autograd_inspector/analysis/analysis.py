@@ -26,6 +26,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.made_anew import made_anew, without_their_cuts
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
+from autograd_inspector.analysis.parameters.stood_in import stood_in
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
 from autograd_inspector.analysis.parameters.unserved import unserved
@@ -201,7 +202,7 @@ class Analysis:
     @cached_property
     def unoptimized(self) -> Unoptimized | None:
         """What the last step left out."""
-        return unoptimized_of(self.capture, self.writes_to, self.flow)
+        return unoptimized_of(self.capture, self.writes_to, self.flow, self.stood_in)
 
     @cached_property
     def unregistered(self) -> frozenset[int]:
@@ -212,6 +213,16 @@ class Analysis:
     def made_anew(self) -> dict[int, tuple[int, ...]]:
         """Parameters without a gradient -> the unregistered copies of them that a forward computes with instead."""
         return made_anew(self.capture, self.flow, self.unregistered, self.without_gradient)
+
+    @cached_property
+    def stood_in(self) -> dict[int, tuple[int, ...]]:
+        """Leaves that learn in the place of parameters -> these."""
+        return stood_in(self.capture, self.flow)
+
+    @cached_property
+    def replaced_by_leaves(self) -> frozenset[int]:
+        """The parameters that leaves learn in the place of."""
+        return frozenset(origin for origins in self.stood_in.values() for origin in origins)
 
     @cached_property
     def passed_through(self) -> frozenset[int]:
@@ -261,7 +272,8 @@ class Analysis:
                 if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
             ),
         )
-        return without_their_cuts(cuts, self.made_anew) if self.made_anew else tuple(cuts)
+        replaced = {*self.made_anew, *self.replaced_by_leaves}
+        return without_their_cuts(cuts, replaced) if replaced else tuple(cuts)
 
     @cached_property
     def stopped_cuts(self) -> tuple[GradientCut, ...]:
@@ -278,7 +290,8 @@ class Analysis:
     @cached_property
     def losses_without_backward(self) -> dict[int, Op]:
         """Parameters whose own loss backward() was never called on -> the op that made that loss."""
-        return losses_without_backward(self.capture, self.timeline)
+        losses = losses_without_backward(self.capture, self.timeline)
+        return {tensor: loss for tensor, loss in losses.items() if tensor not in self.replaced_by_leaves}
 
     @cached_property
     def constant_terms(self) -> tuple[GradientCut, ...]:

@@ -96,6 +96,8 @@ class OpKind(Flag):
     """Returns which of two is the larger one."""
     EVEN = auto()
     """Returns the same of a tensor and of its negative: of a power, where the exponent is even."""
+    ALIGNS = auto()
+    """A loss over all alignments of a sequence with a shorter one."""
     MEASURES = auto()
     """A loss that subtracts one of its two inputs from the other, broadcast, and reduces the result."""
     TAKES_SCORES = auto()
@@ -262,7 +264,7 @@ _ROWS: Final = (
     ("binary_cross_entropy", _K.TARGETED),
     ("nll_loss", _K.TAKES_LOGS | _K.TAKES_CLASSES | _K.LIKELIHOOD),
     ("kl_div", _K.TAKES_LOGS | _K.TARGETED),
-    ("ctc_loss", _K.TAKES_LOGS),
+    ("ctc_loss", _K.TAKES_LOGS | _K.ALIGNS),
     ("mse_loss l1_loss smooth_l1_loss huber_loss", _K.MEASURES),
     ("equal allclose isclose eq ne __eq__ __ne__ is_same_size", _K.COMPARES),
     ("gt lt ge le __gt__ __lt__ __ge__ __le__ greater less heaviside", _K.ORDERS),

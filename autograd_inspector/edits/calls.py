@@ -94,18 +94,18 @@ def _repeated(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
 def _filled(program: Program, node: ast.expr, one: ast.expr, count: ast.expr) -> list[Edit]:
     statement = program.statement_of(node)
     made = program.written(one)
-    imported: list[Edit] = []
+    before: list[Edit] = []
     if is_path(one):
         made = f"copy.deepcopy({made})"
         if statement is not None and not all_known(program, statement, "copy"):
-            imported = _imported(program, "copy")
+            before = imported(program, "copy")
     return [
-        *imported,
+        *before,
         program.edit(start_of(node), end_of(node), f"[{made} for _ in range({program.written(count)})]"),
     ]
 
 
-def _imported(program: Program, module: str) -> list[Edit]:
+def imported(program: Program, module: str) -> list[Edit]:
     """The import of a module before the first one of the program, behind those from the future."""
     for statement in program.source.tree.body:
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.edits.calls import imported
 from autograd_inspector.edits.expressions import called
 from autograd_inspector.edits.out_of_place import is_own
 from autograd_inspector.edits.program import Program, end_of, first_place, start_of
@@ -17,6 +18,7 @@ from autograd_inspector.model.rewrites import (
     DetachAssigned,
     IntoParameter,
     NotCopied,
+    OwnCopy,
     Share,
     SwapParts,
 )
@@ -158,7 +160,7 @@ def deeply_copied(program: Program, remedy: DeepCopy) -> list[Edit]:
     around: ast.AST = program.source.scope_at(remedy.at.lineno)
     while not isinstance(around, ast.ClassDef) and around in program.source.parents:
         around = program.source.parents[around]
-    for whole in (around, program.source.tree):
+    for whole in filter(None, (program.statement(remedy.at), around, program.source.tree)):
         calls = [node for node in ast.walk(whole) if isinstance(node, ast.Call) and written(node.func) == "copy.copy"]
         if len(calls) == 1:
             line, column = end_of(calls[0].func)
@@ -166,6 +168,22 @@ def deeply_copied(program: Program, remedy: DeepCopy) -> list[Edit]:
         if calls:
             return []
     return []
+
+
+def copied_on_assignment(program: Program, remedy: OwnCopy) -> list[Edit]:
+    """``self.old = copy.deepcopy(self.model).requires_grad_(False)`` for ``self.old = self.model``."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Assign(value=value) if is_path(value):
+            pass
+        case _:
+            return []
+    made = f"copy.deepcopy({program.written(value)}).requires_grad_(False)"
+    known = all_known(program, statement, "copy")
+    return [
+        *([] if known else imported(program, "copy")),
+        program.edit(start_of(value), end_of(value), made),
+    ]
 
 
 def not_copied(program: Program, remedy: NotCopied) -> list[Edit]:

@@ -82,6 +82,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
 
     Of a blind one: where it takes no more than the gradient's layout.
     """
+    gradient_sites: dict[str, tuple[int, ...]] = {}
+    """Custom autograd.Function -> the site that decides on each value that its backward returns; -1: not known."""
     blind_functions: tuple[str, ...] = ()
     """Custom autograd.Functions whose backward never reads the gradient that it is given."""
     alive: tuple[int, ...] = ()
@@ -204,6 +206,11 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         for gap in self.none_gradients:
             missing_by_seq.setdefault(gap.seq, []).append(gap.missing)
         return missing_by_seq
+
+    def none_places(self, seq: int) -> tuple[int, ...]:
+        """Where a None stood for a gradient, among all that a custom Function returned the last time."""
+        gaps = [gap for gap in self.none_gradients if gap.seq == seq]
+        return gaps[-1].places or gaps[-1].missing if gaps else ()
 
     @cached_property
     def begun(self) -> frozenset[int]:

@@ -193,12 +193,13 @@ class ScalarReentry(Struct, frozen=True, gc=False):
 class NoneGradient(Struct, frozen=True, gc=False):
     """The backward of the custom Function with that sequence number returned None for inputs that need a gradient.
 
-    ``missing`` counts those inputs alone: it points into the node's edges. Runs through the node that found the same
-    have one between them.
+    ``missing`` counts those inputs alone: it points into the node's edges. ``places`` counts all that it returned.
+    Runs through the node that found the same have one between them.
     """
 
     seq: int
     missing: tuple[int, ...]
+    places: tuple[int, ...] = ()
 
 
 class RetainedGraph(Struct, frozen=True, omit_defaults=True):

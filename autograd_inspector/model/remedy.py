@@ -28,6 +28,7 @@ from autograd_inspector.model.rewrites import (
     IntoParameter,
     KeepResult,
     NotCopied,
+    OwnCopy,
     Reenter,
     ReturnGradient,
     ReturnIt,
@@ -371,6 +372,7 @@ Remedies = tuple[
     | ReturnIt
     | Unfreeze
     | DeepCopy
+    | OwnCopy
     | DetachAssigned
     | SwapReturned
     | AlsoDetach

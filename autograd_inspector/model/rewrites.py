@@ -124,7 +124,13 @@ class DetachAssigned(Remedy, frozen=True):
 
 
 class DeepCopy(Remedy, frozen=True):
-    """Copy as a whole what the class around a place, or else the file, copies with ``copy.copy``, once."""
+    """Copy as a whole what the statement, the class around it, or else the file, copies with ``copy.copy``, once."""
+
+    at: Location
+
+
+class OwnCopy(Remedy, frozen=True):
+    """Assign a deep copy, which is frozen, where the statement at a place assigns a model that has a name already."""
 
     at: Location
 

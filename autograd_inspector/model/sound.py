@@ -176,6 +176,11 @@ def _faults_of_pairs(capture: Capture) -> Iterator[str]:
         ("owners", capture.owners, tensors),
         ("owners", capture.owners.values(), models),
         ("function_sites", capture.function_sites.values(), range(_NONE, len(sites))),
+        (
+            "gradient_sites",
+            [site for sites_of in capture.gradient_sites.values() for site in sites_of],
+            range(_NONE, len(sites)),
+        ),
         ("nonfinite", capture.nonfinite[:1], range(_NONE, len(sites))),
         ("replacements.replaced", [n for e in capture.replacements for _, *pair in e.replaced for n in pair], tensors),
         ("replacements.gone", [number for e in capture.replacements for _, number in e.gone], tensors),

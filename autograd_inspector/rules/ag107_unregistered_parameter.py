@@ -13,7 +13,7 @@ from autograd_inspector.analysis.parameters.made_anew import birth_site
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op
-from autograd_inspector.model.program_events import BareTensorHeld, ParameterRegistered
+from autograd_inspector.model.program_events import BareTensorHeld, LayersHeld, ParameterRegistered
 from autograd_inspector.model.remedy import Register, Remedies
 from autograd_inspector.model.rewrites import NotCopied
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -146,6 +146,7 @@ def _uncopied(analysis: Analysis, born: list[Location], use: Op | None) -> Itera
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     names = _numbered(analysis, tensors)
+    held = next((e for e in analysis.capture.events_of(LayersHeld) if not set(tensors).isdisjoint(e.tensors)), None)
     total = names.total()
     them = agree(total, "it", "them")
     born = [place for t in tensors[:4] for place in _birthplace(analysis, t)]
@@ -155,11 +156,12 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     return Problem(
         "warning",
         f"{summarize_names(names)} {agree(total, 'is', 'are')} used by {owner}.forward and {agree(total, 'gets', 'get')} "
-        f"gradients, but {agree(total, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {them}",
+        f"gradients, but {agree(total, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {them}"
+        + (f", because {held.api} is a plain Python container" if held is not None else ""),
         f"Register {them} in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python "
         f"list; make {them} once, not in forward.",
-        (*born, *analysis.places((use, "used here"))),
-        tuple(names),
+        (*analysis.places((held, "container made here")), *born, *analysis.places((use, "used here"))),
+        (*names, *(() if held is None else (held.name,))),
         cures=(*_together(analysis, tensors), *_registered(born)),
     )
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import ModelsShared
 from autograd_inspector.model.remedy import Operand, Remedies
-from autograd_inspector.model.rewrites import DeepCopy
+from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -62,17 +64,30 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     names = names_of(analysis, found.tensors)
     done = "averaged with" if found.averages else "copied onto"
     often = "" if found.loaded else " in each iteration"
+    named = _second_name(analysis, found)
     return Problem(
-        "info" if found.loaded else "warning",
+        "info" if found.loaded and named is None else "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')}{often}: "
         f"source and target are the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
         "If you need two models, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
         "model another name, and `copy.copy(model)` shares its parameters.",
-        analysis.places((found.op, f"{done} itself here"), (found.step, "moved here")),
+        analysis.places(
+            (named, "another name for the same model"), (found.op, f"{done} itself here"), (found.step, "moved here")
+        ),
         tuple(names),
         ops=(found.op.index,),
-        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(found.op.site, "")[:1]),
+        cures=(
+            *((OwnCopy(place),) for place in analysis.user_frames(-1 if named is None else named.site, "")[:1]),
+            *((DeepCopy(place),) for place in analysis.user_frames(found.op.site, "")[:1]),
+        ),
     )
+
+
+def _second_name(analysis: Analysis, found: SelfCopy) -> ModelsShared | None:
+    """Where the model got the name by which it loads what it has, which is its own."""
+    called = called_on(analysis.capture.place(found.op.site), "load_state_dict")
+    events = (event for event in analysis.capture.events_of(ModelsShared) if not event.copied)
+    return next((e for e in events if e.name == called and set(found.tensors) <= set(e.tensors)), None)
 
 
 def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:

@@ -16,7 +16,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.program_events import ParametersRefused
+from autograd_inspector.model.program_events import ParametersRefused, TensorHeld
 from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute, Unwrap
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
@@ -65,7 +65,10 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
     name = name_of(analysis, first)
     made = analysis.flow.birth(first)
     by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
-    fix = f"Call {method_on(name, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
+    called = next((held.path for held in _stored(analysis, first)), name)
+    fix = (
+        f"Call {method_on(called, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
+    )
     if made is not None and _was_leaf(analysis, first):
         fix = (
             f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
@@ -86,15 +89,33 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
-        analysis.places((made, "became a non-leaf here"), *((read, ".grad read here") for read in reads[:4])),
+        analysis.places(
+            (made, "became a non-leaf here"),
+            *((held, "stored here, without retain_grad()") for held in _stored(analysis, first)),
+            *((read, ".grad read here") for read in reads[:4]),
+        ),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
         cures=(
+            *_kept_where_stored(analysis, first),
             *_leaf_again(analysis, tensors[0], made),
             *_cures(analysis, tensors),
             *(cure for read in reads[:1] for cure in _kept_where_made(analysis, read)),
         ),
     )
+
+
+def _stored(analysis: Analysis, tensor: int) -> list[TensorHeld]:
+    """The line that stores it where the program reads it."""
+    return [event for event in analysis.capture.events_of(TensorHeld) if event.tensor == tensor][:1]
+
+
+def _kept_where_stored(analysis: Analysis, tensor: int) -> Iterator[Remedies]:
+    """Its gradient is kept from the line on that stores it. A forward without gradients may run that line too."""
+    for held in _stored(analysis, tensor):
+        kept = f"if {held.path}.requires_grad:\n    {held.path}.retain_grad()"
+        places = analysis.user_frames(held.site, "")[:1]
+        yield from ((Insert(place, kept, "behind"),) for place in places if place.source.startswith(f"{held.path} = "))
 
 
 def _kept_where_made(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:

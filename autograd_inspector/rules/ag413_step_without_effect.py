@@ -24,7 +24,7 @@ from autograd_inspector.analysis.optimizers.unread_options import UnreadOption, 
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
+from autograd_inspector.model.program_events import OptionStray, ParametersConverted, SchedulerStepped, UpdateDropped
 from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
@@ -74,6 +74,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _no_longer_moved(analysis, stopped)
     for early in left_early(analysis):
         yield _left_early(analysis, early)
+    yield from (_stray(analysis, event) for event in analysis.capture.events_of(OptionStray))
     for unread in unread_options(analysis):
         yield _unread(analysis, unread)
 
@@ -132,6 +133,19 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         (kinds, new, "lr"),
         ops=(found.step.op,),
         cures=tuple(cure for made in found.made[-1:] for cure in made_again(analysis, made.site, following.site)),
+    )
+
+
+def _stray(analysis: Analysis, event: OptionStray) -> Problem:
+    where = f"{event.owner}[{event.option!r}]" if event.owner else f".{event.option}"
+    optimizer = analysis.capture.placement.optimizers[event.optimizer]
+    return Problem(
+        "warning",
+        f"{event.option} was written to {where} of {event.type}, which step() does not read: the {event.option} of its parameter "
+        "groups stays what it was",
+        f'Write to the groups: `for group in optimizer.param_groups: group["{event.option}"] = ...`, or use a scheduler.',
+        analysis.places((event, "written here"), (optimizer, "optimizer created here")),
+        (event.option, event.type),
     )
 
 

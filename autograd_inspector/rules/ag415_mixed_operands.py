@@ -13,7 +13,12 @@ from autograd_inspector.analysis.operand_origins import Origin, Origins, Propert
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.program_events import ModelLoaded, ParameterRegistered, ParametersConverted
+from autograd_inspector.model.program_events import (
+    ModelLoaded,
+    ParameterRegistered,
+    ParametersConverted,
+    SavedTensorUnpacked,
+)
 from autograd_inspector.model.remedy import Operand, Remedies, SetArgument
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -43,6 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.nn.Module.load_state_dict (assign), torch.nn.Module.to.
     """
+    yield from _unpacked(analysis)
     for op in analysis.capture.ops:
         if op.error and not op.has(Trait.OPAQUE) and ends(analysis.capture, op):
             if says(op.error, TorchError.OTHER_DTYPES):
@@ -51,6 +57,36 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 yield from _mixed(analysis, op, _device)
             elif says(op.error, TorchError.SHARDS_AND_WHOLE):
                 yield from _shards_and_whole(analysis, op)
+
+
+def _unpacked(analysis: Analysis) -> Iterator[Problem]:
+    """What a saved-tensor hook hands back in backward, where an op of backward refuses its dtype."""
+    events = analysis.capture.events_of(SavedTensorUnpacked)
+    for run in analysis.capture.backwards if events else ():
+        failed = next((node for node in analysis.nodes_of(run) if node.failed), None) if run.error else None
+        met = [event for event in events if run.start <= event.at <= run.end]
+        if not met or not says(run.error, TorchError.OTHER_DTYPES):
+            continue
+        if failed is not None and all(saved.status != "packed" for saved in failed.saved):
+            continue
+        names = [event.api for event in met]
+        yield Problem(
+            "error",
+            f"{join_names(names)} unpacks the tensors that are saved for backward, and an op of backward() got another dtype "
+            "than the tensor had that was packed",
+            "Let the unpack hook return what the pack hook got, with the same dtype, device and shape: keep the dtype beside "
+            "the packed tensor, and cast it back with `.to(dtype)`.",
+            analysis.places(
+                *((event, "unpacked here") for event in met),
+                *(
+                    (analysis.capture.ops[failed.op], "saved here")
+                    for _ in met[:1]
+                    if failed is not None and failed.op >= 0
+                ),
+                (run, "backward called here"),
+            ),
+            tuple(names),
+        )
 
 
 def _shards_and_whole(analysis: Analysis, op: Op) -> Iterator[Problem]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 CAUSE: Final = "# cause"  # ends a line whose author made the fault
 ALSO: Final = "# also"  # ends a line that is as good an answer
@@ -34,3 +35,16 @@ def marked(source: Path, mark: str) -> tuple[int, ...]:
     """Return the numbers (from 1) of the lines of `source` that end with `mark`."""
     lines = source.read_text(encoding="utf-8").splitlines()
     return tuple(number for number, line in enumerate(lines, start=1) if line.rstrip().endswith(mark))
+
+
+def fails(well: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A `verify()` that asserts the symptom, made of one that asserts what a program without the fault returns."""
+
+    def verify(outcome: Any) -> None:
+        try:
+            well(outcome)
+        except AssertionError:
+            return
+        raise AssertionError("the program does what it should")
+
+    return verify

@@ -272,3 +272,45 @@ def test_once_differentiable_under_a_gradient_penalty():
 
     diagnosed(lambda: penalised(Square), "AG108", "@once_differentiable", "Square", severity="error", where=Square)
     calm(lambda: penalised(Twice))
+
+
+class AsksForAnother(Function):
+    @staticmethod
+    def forward(ctx, x, w, b):
+        ctx.save_for_backward(x, w)
+        return x * w + b
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        gx = gw = None
+        if ctx.needs_input_grad[0]:
+            gx = grad * w
+        if ctx.needs_input_grad[0]:  # Of another input.
+            gw = (grad * x).sum(0)
+        gb = grad.sum((0, 1))  # Over all.
+        return gx, gw, gb
+
+
+def test_condition_that_asks_for_another_input():
+    """The condition around what would have computed the gradient comes first, before the return statement."""
+
+    def program():
+        w = nn.Parameter(torch.ones(4))
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        trained(optimizer, AsksForAnother.apply(X, w, torch.zeros(())).sum())
+
+    diagnosed(program, "AG108", "# Of another input.", "w", severity="warning", where=AsksForAnother.backward)
+
+
+def test_gradient_that_was_summed_over_too_much():
+    """The line that computed the gradient which torch refuses comes first."""
+
+    def program():
+        w, b = nn.Parameter(torch.ones(4)), nn.Parameter(torch.zeros(4, 1, 1))
+        AsksForAnother.apply(X.requires_grad_(), w, b[:, 0, 0]).sum().backward()
+
+    found = diagnosed(
+        program, "AG108", "# Over all.", "index 2", severity="error", where=AsksForAnother.backward, besides=("AG301",)
+    )
+    assert "[4]" in found.message

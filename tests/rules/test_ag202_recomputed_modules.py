@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, inspected, silent, trained
 
 X = torch.randn(6, 4, generator=torch.Generator().manual_seed(3))
 
@@ -76,3 +76,23 @@ def test_step_between_a_checkpointed_forward_and_its_backward():
         lambda: adversarial(early=True), "AG202", "optimizer.step()", "critic.0.weight", severity="error", where=trained
     )
     silent(lambda: adversarial(early=False))
+
+
+def test_running_statistics_of_a_checkpoint():
+    """Backward updates them again: worth an info, for the gradients are right."""
+
+    def program(block, inside):
+        head = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*block.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, head(inside(block, X)).pow(2).mean())
+
+    def told(block, inside):
+        return [f for f in inspected(lambda: program(block, inside)).findings if "updated twice" in f.message]
+
+    (found,) = told(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4)), whole)
+    assert (found.rule, found.severity) == ("AG202", "info")
+    assert "running_mean" in found.message
+    assert not told(nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4)), whole)
+    assert not told(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4)).eval(), whole)
+    assert not told(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 4)), lambda block, x: block(x))

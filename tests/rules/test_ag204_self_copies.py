@@ -116,3 +116,37 @@ def test_one_load_of_its_own_state():
     (finding,) = report.findings
     assert (finding.rule, finding.severity) == ("AG204", "info"), summary(report)
     assert finding.locations[0].lineno == line_of(by_load, "# Synced.")
+
+
+def test_target_network_with_another_name_alone():
+    """The line that gives the model its second name comes first, where the program loads the one from the other."""
+
+    class Agent:
+        def __init__(self, slow):
+            self.net = nn.Linear(4, 1)
+            self.slow = slow(self.net)
+            self.optimizer = torch.optim.Adam(self.net.parameters())
+
+        def learn(self, x):
+            with torch.no_grad():
+                value = 0.9 * self.slow(x + 1)
+            self.optimizer.zero_grad()
+            (self.net(x) - value).pow(2).mean().backward()
+            self.optimizer.step()
+
+        def sync(self):
+            self.slow.load_state_dict(self.net.state_dict())
+
+    class Alias(Agent):
+        def __init__(self):
+            super().__init__(copy.deepcopy)
+            self.slow = self.net  # Both.
+
+    def program(make):
+        agent = make()
+        for _ in range(2):
+            agent.learn(torch.ones(3, 4))
+        agent.sync()
+
+    diagnosed(lambda: program(Alias), "AG204", "# Both.", "onto", severity="warning", where=Alias.__init__)
+    calm(lambda: program(lambda: Agent(copy.deepcopy)))

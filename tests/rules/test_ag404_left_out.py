@@ -456,3 +456,30 @@ def test_layer_moved_by_hand_later():
                     p.grad = None
 
     calm(program)
+
+
+def test_leaves_that_were_stacked_from_the_parameters():
+    """An ensemble under `vmap`: the stacked leaves learn, and the optimizer was given what they were stacked from."""
+
+    def program(stacked):
+        models = [nn.Linear(4, 1) for _ in range(3)]
+        params, buffers = torch.func.stack_module_state(models)
+        held = params.values() if stacked else [p for model in models for p in model.parameters()]
+        optimizer = torch.optim.SGD(held, lr=0.1)
+        base = copy.deepcopy(models[0]).to("meta")
+
+        def one(params, buffers):
+            return torch.func.functional_call(base, (params, buffers), (X,))
+
+        for _ in range(3):
+            trained(optimizer, torch.func.vmap(one)(params, buffers).pow(2).mean())
+
+    diagnosed(
+        lambda: program(stacked=False),
+        "AG404",
+        "optimizer = torch.optim.SGD(held",
+        "params['weight']",
+        severity="warning",
+        where=program,
+    )
+    calm(lambda: program(stacked=True))

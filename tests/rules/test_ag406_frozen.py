@@ -308,3 +308,38 @@ def test_thawed_by_a_subclass():
 
     calm(lambda: program(Whole))
     calm(lambda: program(Base))
+
+
+def test_head_frozen_under_its_other_name():
+    """The optimizer gets the head, whose weight is the embedding's: it was frozen with the body."""
+
+    class Tagger(nn.Module):
+        def __init__(self, tied):
+            super().__init__()
+            self.body, self.head = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), nn.Linear(4, 4, bias=False)
+            if tied:
+                self.head.weight = self.body[0].weight
+
+        def forward(self, x):
+            return self.head(self.body(x).tanh())
+
+    def program(tied):
+        net = Tagger(tied)
+        for p in net.body[0].parameters():
+            p.requires_grad = False  # Frozen.
+        optimizer = torch.optim.Adam(
+            [{"params": net.body[1].parameters()}, {"params": net.head.parameters(), "lr": 0.1}]
+        )
+        for _ in range(2):
+            trained(optimizer, loss_of(net))
+
+    diagnosed(
+        lambda: program(tied=True),
+        "AG406",
+        "# Frozen.",
+        "body.0.weight",
+        "head.weight",
+        severity="warning",
+        where=program,
+    )
+    calm(lambda: program(tied=False))

@@ -71,3 +71,29 @@ def test_a_frozen_table_of_its_own():
         net.table = nn.Embedding.from_pretrained(torch.randn(6, 4))
 
     calm(lambda: learn(frozen))
+
+
+def both_replaced(net):
+    table, out = nn.Embedding(8, 4), nn.Linear(4, 8, bias=False)
+    with torch.no_grad():
+        out.weight.copy_(table.weight)
+    net.table = table
+    net.out = out  # Last.
+
+
+def both_replaced_and_tied(net):
+    both_replaced(net)
+    net.out.weight = net.table.weight
+
+
+def both_new(net):
+    net.table, net.out = nn.Embedding(8, 4), nn.Linear(4, 8, bias=False)
+
+
+def test_two_new_modules_with_the_same_values():
+    """They were one Parameter, and one was copied from the other; two that have nothing in common may differ."""
+    diagnosed(
+        lambda: learn(both_replaced), "AG407", "# Last.", "out.weight", "table.weight", "one Parameter",
+        severity="warning", where=both_replaced,
+    )  # fmt: skip
+    calm(lambda: learn(both_replaced_and_tied), lambda: learn(both_new))

@@ -79,3 +79,26 @@ def test_tensors_that_no_parameter_takes_part_in():
 
     assert not alarms(inspected(plain))
     silent(caught)
+
+
+def test_saved_tensors_that_come_back_in_half():
+    """The hook that unpacks them is to blame; one that casts back is not."""
+
+    def program(cast):
+        def pack(tensor):
+            return tensor if isinstance(tensor, nn.Parameter) else tensor.half()
+
+        def unpack(packed):
+            if cast:
+                return packed.float()
+            return packed  # As it is.
+
+        net = body()
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            loss = net(torch.ones(2, 3)).mean()
+        loss.backward()
+
+    diagnosed(
+        lambda: program(cast=False), "AG415", "return packed  # As it is.", "unpack()", severity="error", where=program
+    )
+    silent(lambda: program(cast=True))

@@ -13,17 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.likeness import COMPUTED_UNLIKE, Likeness
 from autograd_inspector.analysis.gradients.zero_derivative import behind_flat_ops
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
 from autograd_inspector.model.autograd import Node
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op
 
 _MOST = 6
 """Of a sum of more terms nothing is said."""
-_DEEPEST = 48
-"""So many ops back two computations are compared."""
-_UNLIKE = Trait.STEP | Trait.FUNCTION | Trait.DRAWS | Trait.UNTOLD | Trait.BACKWARD
 
 
 class Cancelling(Struct, frozen=True):
@@ -65,11 +63,17 @@ def _found(analysis: Analysis) -> Iterator[tuple[int, Cancelling]]:
     capture = analysis.capture
     # Of the nodes of one op the last one is the one that made its result.
     made_by = {node.op: node for node in sorted(capture.nodes, key=lambda node: node.seq) if node.op >= 0}
-    likeness = _Likeness(analysis)
+    likeness = Likeness(analysis)
     gone: set[int] = set()
     for index in sorted(made_by):
         op = capture.ops[index]
-        if not is_a(op.name, SUMS) or op.has(_UNLIKE) or op.writes or len(op.inputs) != 2 or len(op.outputs) != 1:
+        if (
+            not is_a(op.name, SUMS)
+            or op.has(COMPUTED_UNLIKE)
+            or op.writes
+            or len(op.inputs) != 2
+            or len(op.outputs) != 1
+        ):
             continue
         if not gone.isdisjoint(op.inputs):
             gone.update(op.outputs)  # A consequence.
@@ -115,7 +119,7 @@ class _Term(Struct, frozen=True):
 
 
 def _cancelled(
-    analysis: Analysis, made_by: dict[int, Node], likeness: _Likeness, op: Op
+    analysis: Analysis, made_by: dict[int, Node], likeness: Likeness, op: Op
 ) -> tuple[tuple[int, ...], tuple[Op, ...], Op | None, bool] | None:
     """(what cancels, the ops that took it in, what computed one anew, whether noise is left), if nothing else is.
 
@@ -181,7 +185,7 @@ def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
             or constant
             or made.writes
             or term.version
-            or made.has(_UNLIKE)
+            or made.has(COMPUTED_UNLIKE)
             or not _whole(analysis, made, op)
         ):
             terms.append(term)
@@ -200,58 +204,3 @@ def _whole(analysis: Analysis, made: Op, op: Op) -> bool:
     """Whether it has the shape of the sum: what is broadcast is counted several times."""
     tensors = analysis.capture.tensors
     return len(made.outputs) == 1 and tensors[made.outputs[0]].shape == tensors[op.outputs[0]].shape
-
-
-class _Likeness:
-    """Numbers values: two that the same calls computed of the same values have one number.
-
-    What a call is given beside tensors is not recorded: so both have to be one and the same expression of the program,
-    or expressions that read alike.
-    """
-
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
-        self._numbers: dict[tuple[object, ...], int] = {}
-        self._known: dict[tuple[int, int], int] = {}
-
-    def number(self, tensor: int, version: int, deepest: int = _DEEPEST) -> int:
-        """The number of a tensor's value, as it was at that version."""
-        key = tensor, version
-        if key not in self._known:
-            self._known[key] = self._of(tensor, version, deepest)
-        return self._known[key]
-
-    def _of(self, tensor: int, version: int, deepest: int) -> int:
-        capture = self._analysis.capture
-        made = self._analysis.flow.birth(tensor)
-        if (
-            made is None
-            or version
-            or not deepest
-            or made.has(_UNLIKE)
-            or made.writes
-            or not made.inputs
-            or is_a(made.name, OpKind.DRAWS | OpKind.LEAVES_UNSET)
-            or tensor not in made.outputs
-        ):
-            return self._numbered("value", tensor, version)
-        place = capture.sites[made.site].frames[:1] if made.site >= 0 else ()
-        words = place[0].expression or (place[0].filename, place[0].lineno, place[0].column) if place else ()
-        record = capture.tensors[tensor]
-        layout = record.shape, record.offset, record.dtype
-        call = capture.call_of(made)
-        module = (call.root, call.path, call.type, call.training) if call is not None else ()
-        read = [
-            (self.number(each, at, deepest - 1), self._written(each, made.index))
-            for each, at in zip(made.inputs, made.versions, strict=False)
-        ]
-        return self._numbered("call", made.name, made.outputs.index(tensor), words, layout, module, *read)
-
-    def _written(self, tensor: int, before: int) -> int:
-        """The last write to the memory that was there before, which may leave the version counter as it was."""
-        storage = self._analysis.capture.tensors[tensor].storage
-        last = next(self._analysis.writes_back(storage, 0, before), None) if storage >= 0 else None
-        return last[0].index if last is not None else -1
-
-    def _numbered(self, *value: object) -> int:
-        return self._numbers.setdefault(value, len(self._numbers))

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.program_events import ModuleExchanged, ParameterRegistered
 
 
 class UndoneTie(Struct, frozen=True):
     """``event`` put a module with the weight ``new`` where the one was that ``tied`` had been made in.
 
-    ``old`` is the weight that was shared by ``tied``: the module that took it over still has it.
+    ``old`` is the weight that was shared by ``tied``: the module that took it over still has it; ``both``: it has another
+    one by now as well, with the values of the new one.
     """
 
     event: ModuleExchanged
     tied: ParameterRegistered
     old: int
     new: int
+    both: bool = False
 
 
 def undone_ties(analysis: Analysis) -> Iterator[UndoneTie]:
     """Each exchange once, where both weights are meant to learn, are used, and have rows alike.
 
-    A follower that is replaced leaves on purpose: a new head. The one that it follows takes the tie along.
+    A follower that is replaced leaves on purpose: a new head. The one that it follows takes the tie along. Where both
+    were replaced, the tie was meant to go on if one of the new weights was copied from the other.
     """
+    yield from _both_replaced(analysis)
     for event in analysis.capture.events_of(ModuleExchanged):
         gone, come = event.pairs
         found = (tie for old in gone for tie in _kept(analysis, event, old, come))
@@ -44,6 +50,33 @@ def _kept(analysis: Analysis, event: ModuleExchanged, old: int, come: tuple[int,
         alike = capture.owners.get(new) == capture.owners[old] and _rows(analysis, new) == _rows(analysis, old)
         if alike and _learns(analysis, new):
             yield UndoneTie(event, registered[-1], old, new)
+
+
+def _both_replaced(analysis: Analysis) -> Iterator[UndoneTie]:
+    """Two modules that shared a weight, and have two new ones with the same values."""
+    exchanges = list(analysis.capture.events_of(ModuleExchanged))
+    for first, last in combinations(exchanges, 2):
+        for old in set(first.pairs[0]) & set(last.pairs[0]):
+            registered = analysis.lifecycle.registrations(old)
+            pairs = ((one, other) for one in first.pairs[1] for other in last.pairs[1] if one != other)
+            for one, other in pairs if len(registered) > 1 else ():
+                alike = _rows(analysis, one) == _rows(analysis, other)
+                if alike and _learns(analysis, one) and _learns(analysis, other) and _copied(analysis, one, other):
+                    yield UndoneTie(last, registered[-1], one, other, both=True)
+
+
+def _copied(analysis: Analysis, one: int, other: int) -> bool:
+    """Whether the values of one were written into the other before any step."""
+    tensors = analysis.capture.tensors
+    pairs = {(tensors[one].storage, tensors[other].storage), (tensors[other].storage, tensors[one].storage)}
+    first = min((step.at for step in analysis.capture.steps if {one, other} & set(step.held)), default=0)
+    return any(
+        (write.storage, tensors[read].storage) in pairs
+        for op in analysis.capture.ops[:first]
+        if is_a(op.name, OpKind.COPIES_INTO)
+        for write in op.writes
+        for read in op.inputs
+    )
 
 
 def _learns(analysis: Analysis, tensor: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec import Struct
 
@@ -31,10 +31,13 @@ class Unoptimized(Struct, frozen=True):
     orphans: tuple[int, ...]
 
 
-def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Unoptimized | None:
+def unoptimized_of(
+    capture: Capture, writes_to: WritesTo, flow: DataFlow, stood_in: Collection[int] = ()
+) -> Unoptimized | None:
     """What the last step of the capture left out, None when it left nothing out.
 
-    Of an optimizer and a model that were only looked at: what either has and the other has not.
+    Of an optimizer and a model that were only looked at: what either has and the other has not. ``stood_in``: leaves that
+    learn in the place of parameters.
     """
     if not capture.steps:
         return _unpaired(capture) if not capture.ops else None
@@ -54,7 +57,7 @@ def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Uno
         t
         for t in sorted(reached - held)
         if capture.tensors[t].storage not in memory  # A part of one flat parameter moves with it.
-        and _counts(capture, t, orphans, flow)
+        and (t in stood_in or _counts(capture, t, orphans, flow))
         and not _updated_by_hand(capture, t, memory, writes_to, flow)
     ]
     handed = _handed_over(capture, held, flow) | _given_up(capture, held)

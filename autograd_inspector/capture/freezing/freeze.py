@@ -17,6 +17,9 @@ from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
+from autograd_inspector.capture.freezing.read_attributes import read_attributes
+from autograd_inspector.capture.freezing.selected_parameters import selected_parameters
+from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
@@ -45,6 +48,7 @@ from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
 from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.source.index import last_return
+from autograd_inspector.source.returned_gradients import computed_at
 
 _OPERANDS = 6
 """So many ops back what was computed for a write is told with the numbers that went into it."""
@@ -65,9 +69,13 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *unreturned_results(recording),
         *idle_statements(recording),
         *gradients_gone(recording),
+        *shared_models(recording, modules),
+        *read_attributes(recording),
+        *selected_parameters(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}
+    gradient_sites = {name: _computing(recording, code) for name, code in backwards.items()}
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}
     functions |= {
         name: recording.stacks.of_code(backwards[name], line) for name, line in blind.items() if line is not None
@@ -120,6 +128,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         namespace=namespace,
         owners=owners,
         function_sites=functions,
+        gradient_sites=gradient_sites,
         blind_functions=tuple(sorted(blind)),
         alive=recording.alive,
         none_gradients=tuple(recording.none_gradients),
@@ -176,6 +185,13 @@ def _returning(recording: Recording, code: CodeType) -> int:
     """The site of a function's last return statement, else of its definition."""
     scope = definition_of(code)
     return recording.stacks.of_code(code, None if scope is None else last_return(scope))
+
+
+def _computing(recording: Recording, code: CodeType) -> tuple[int, ...]:
+    """The sites that decide on what a function returns."""
+    scope = definition_of(code)
+    lines = () if scope is None else computed_at(scope)
+    return tuple(recording.stacks.of_code(code, line) if line else -1 for line in lines)
 
 
 def _op(sharing: Sharing, index: int, raw: RawOp) -> Op:

@@ -17,6 +17,7 @@ from autograd_inspector.model.location import Location, Site
 from autograd_inspector.source.index import Function, Source, Span
 from autograd_inspector.source.parsed import is_too_long
 from autograd_inspector.source.parts import Parts
+from autograd_inspector.source.qualified import Qualified
 from autograd_inspector.source.shelf import source_of
 from autograd_inspector.source.statements import Statements
 from autograd_inspector.source.targets import target_at
@@ -95,7 +96,7 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
     return Location(
         filename=filename,
         lineno=line,
-        function=code.co_qualname,
+        function=code.co_qualname if lasti >= -1 or library else _function_at(code, line),
         source=lines[line - 1].strip() if 0 < line <= len(lines) else "",
         end_lineno=end,
         column=column,
@@ -104,6 +105,14 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
         expression=expression,
         library=library,
     )
+
+
+def _function_at(code: CodeType, line: int) -> str:
+    """The function around a line that was looked up in a file, of which that code may be any."""
+    source = source_at(code.co_filename)
+    if source is None or source.scope_at(line) is source.definition_at(code.co_firstlineno):
+        return code.co_qualname
+    return source.index(Qualified).at(line)
 
 
 def _explained(place: Location, names: Mapping[str, str | None] | None) -> Location:

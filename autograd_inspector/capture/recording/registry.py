@@ -90,6 +90,8 @@ class Registry:
         self.facts: Window[Fact] = Window()
         self.parameters: set[int] = set()
         self.buffers: set[int] = set()
+        self.new_parameters: set[int] = set()
+        """Parameters that were met since a call of a model last returned."""
         self.call_arguments: set[int] = set()
         """What requires grad and was an argument of a model's call."""
         self.looked_at: set[int] = set()
@@ -165,6 +167,7 @@ class Registry:
         self.by_address[address] = entry
         if birth < 0 and kind is Parameter:
             self.parameters.add(number)
+            self.new_parameters.add(number)
         return entry
 
     def _one_of(self, device: torch.device) -> torch.device:
@@ -279,6 +282,7 @@ class Registry:
         self.entries.fold(len(self.entries), keep)
         self.facts.fold(len(self.facts), keep)
         self.parameters &= keep
+        self.new_parameters &= keep
         self.buffers &= keep
         self.call_arguments &= keep
         self.looked_at &= keep
@@ -308,6 +312,7 @@ class Registry:
         self.facts.settle(facts)
         self.entries.settle(entries)
         self.parameters = {tensors[number] for number in self.parameters}
+        self.new_parameters = {tensors[number] for number in self.new_parameters}
         self.buffers = {tensors[number] for number in self.buffers}
         self.call_arguments = {tensors[number] for number in self.call_arguments}
         self.looked_at = {tensors[number] for number in self.looked_at}

@@ -10,6 +10,7 @@ from autograd_inspector.model.program_events.functions import (
     OnceDifferentiable,
     RandomStateDropped,
     RandomUnderVmap,
+    SavedTensorUnpacked,
     StartRefused,
     StatementIdle,
 )
@@ -17,12 +18,15 @@ from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
     GradientModified,
     GradientsGone,
+    LayersHeld,
     ModelLoaded,
+    ModelsShared,
     ModeSwitched,
     ModuleAttached,
     ModuleCleared,
     ModuleExchanged,
     ModuleHookRegistered,
+    ModuleReattached,
     ModuleRepeated,
     NamesUnmatched,
     NothingFrozen,
@@ -40,7 +44,9 @@ from autograd_inspector.model.program_events.optimizers import (
     OptimizerCreated,
     OptimizerModeMet,
     OptionSet,
+    OptionStray,
     ParametersRefused,
+    ParametersSelected,
     ScalerRefused,
     SchedulerMade,
     SchedulerStepped,
@@ -92,14 +98,17 @@ __all__ = [
     "GradientsLeftLocal",
     "IndependentResult",
     "LayerComputed",
+    "LayersHeld",
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
     "ModelSharded",
+    "ModelsShared",
     "ModuleAttached",
     "ModuleCleared",
     "ModuleExchanged",
     "ModuleHookRegistered",
+    "ModuleReattached",
     "ModuleRepeated",
     "NamesUnmatched",
     "NothingFrozen",
@@ -107,11 +116,13 @@ __all__ = [
     "OptimizerCreated",
     "OptimizerModeMet",
     "OptionSet",
+    "OptionStray",
     "OutputKeptOnContext",
     "ParameterRegistered",
     "ParameterWrapped",
     "ParametersConverted",
     "ParametersRefused",
+    "ParametersSelected",
     "PlainAttributeSet",
     "ProgramEvent",
     "RandomStateDropped",
@@ -123,6 +134,7 @@ __all__ = [
     "ResultDiscarded",
     "SamplerIterated",
     "SamplerUnused",
+    "SavedTensorUnpacked",
     "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
@@ -157,6 +169,7 @@ Event = (
     | ModuleCleared
     | ModuleExchanged
     | ModuleRepeated
+    | ModuleReattached
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded
@@ -173,14 +186,18 @@ Event = (
     | FunctionRefused
     | RandomUnderVmap
     | RandomStateDropped
+    | SavedTensorUnpacked
     | StartRefused
     | StatementIdle
     | IndependentResult
     | GradientModified
     | GradientsGone
     | TensorHeld
+    | LayersHeld
+    | ModelsShared
     | OptimizerCreated
     | ParametersRefused
+    | ParametersSelected
     | StateLoaded
     | LoadRefused
     | StateSwapped
@@ -195,6 +212,7 @@ Event = (
     | SchedulerMade
     | SchedulerStepped
     | OptionSet
+    | OptionStray
     | StateAssigned
     | StateRemoved
     | ReplicasWrapped

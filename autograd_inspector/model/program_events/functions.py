@@ -36,6 +36,20 @@ class RandomUnderVmap(ProgramEvent, frozen=True):
         return "torch.vmap"
 
 
+class SavedTensorUnpacked(ProgramEvent, frozen=True):
+    """A backward failed in whose graph a saved-tensor hook of the program's own holds tensors; ``site``: its return.
+
+    ``function``: the unpack hook.
+    """
+
+    function: str
+
+    @property
+    def api(self) -> str:
+        """The hook."""
+        return f"{self.function}()"
+
+
 class RandomStateDropped(ProgramEvent, frozen=True):
     """A line calls ``checkpoint(..., preserve_rng_state=False)``: noted once."""
 

@@ -39,6 +39,19 @@ class ModuleAttached(ProgramEvent, frozen=True):
         return f"{self.type}.{self.name}"
 
 
+class ModuleReattached(ProgramEvent, frozen=True):
+    """A module of class ``type`` got one, under ``name``, that was put into another module before."""
+
+    type: str
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
 class ModuleExchanged(ProgramEvent, frozen=True):
     """The attribute ``name`` of a module had a module of class ``type``, and got another one.
 
@@ -228,6 +241,22 @@ class RequiresGradCompared(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class LayersHeld(ProgramEvent, frozen=True):
+    """A module of class ``type`` has layers or Parameters in a plain list, tuple or dictionary, its attribute ``name``.
+
+    ``site``: where the container is made, as far as the source shows it.
+    """
+
+    type: str
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
 class TensorHeld(ProgramEvent, frozen=True):
     """The program held a result with its graph when torch refused to go through that, to copy or to send it.
 
@@ -249,6 +278,23 @@ class TensorHeld(ProgramEvent, frozen=True):
     def tensors(self) -> tuple[int, ...]:
         """The tensor."""
         return (self.tensor,)
+
+
+class ModelsShared(ProgramEvent, frozen=True):
+    """``name`` has the very parameters of another model: it is that model, or a shallow copy of it (``copied``).
+
+    ``models`` are the numbers of all models that have these ``tensors``, ``site`` the line that gave it the name.
+    """
+
+    name: str
+    models: tuple[int, ...]
+    tensors: tuple[int, ...]
+    copied: bool
+
+    @property
+    def api(self) -> str:
+        """The name."""
+        return self.name
 
 
 class ModuleHookRegistered(ProgramEvent, frozen=True):

@@ -36,6 +36,17 @@ class ParametersRefused(ProgramEvent, frozen=True):
         return self.type
 
 
+class ParametersSelected(ProgramEvent, frozen=True):
+    """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own."""
+
+    made: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "selection"
+
+
 class _Load(ProgramEvent, frozen=True):
     optimizer: int
     type: str
@@ -209,6 +220,23 @@ class OptionSet(ProgramEvent, frozen=True):
 
     optimizer: int
     type: str
+    option: str
+
+    @property
+    def api(self) -> str:
+        """The option."""
+        return self.option
+
+
+class OptionStray(ProgramEvent, frozen=True):
+    """A number was written to ``owner`` ("defaults", "": the optimizer itself) that no group of the optimizer has.
+
+    ``site``: the line, as far as the source shows it.
+    """
+
+    optimizer: int
+    type: str
+    owner: str
     option: str
 
     @property

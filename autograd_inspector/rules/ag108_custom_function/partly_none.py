@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autograd_inspector.advice.naming import name_of
@@ -80,6 +80,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
     names = [name_of(analysis, t) for t in leaves]
     op = analysis.capture.ops[node.op]
     inner = analysis.capture.function_sites.get(name, -1)
+    missing = analysis.capture.none_places(node.seq)
     effect = (
         f"{agree(names, 'learns', 'learn')} from other parts of the loss, and {agree(names, 'gets', 'get')} no gradient "
         "through this one"
@@ -90,11 +91,19 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
         "info" if partial else "warning",
         f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which {effect}",
         f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
-        analysis.places((inner, "backward is defined here"), (op, "applied here"), (run, "backward called here")),
+        analysis.places(
+            *((site, "this gradient is None here") for site in deciding_sites(analysis, name, missing)),
+            (inner, "backward is defined here"),
+            (op, "applied here"),
+            (run, "backward called here"),
+        ),
         (name, *names),
         ops=(op.index,),
-        cures=tuple(
-            (ReturnGradient(place, missing_edges(analysis.capture, node)),)
-            for place in analysis.user_frames(inner, "")[:1]
-        ),
+        cures=tuple((ReturnGradient(place, missing),) for place in analysis.user_frames(inner, "")[:1]),
     )
+
+
+def deciding_sites(analysis: Analysis, function: str, gradients: Iterable[int]) -> list[int]:
+    """The lines of a Function's backward that decide on these of the gradients that it returns."""
+    sites = analysis.capture.gradient_sites.get(function, ())
+    return list(dict.fromkeys(sites[number] for number in gradients if number < len(sites) and sites[number] >= 0))

@@ -17,7 +17,7 @@ from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
-from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone
+from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone, deciding_sites
 from autograd_inspector.rules.ag108_custom_function.transforms import refused_by_transforms
 from autograd_inspector.rules.ag108_custom_function.zeros_returned import zeroing
 
@@ -111,11 +111,16 @@ def _wrong_number(analysis: Analysis, run: Backward) -> Iterator[Problem]:
         short = node.name.removesuffix("Backward")
         if node.op >= 0 and analysis.capture.ops[node.op].has(Trait.FUNCTION) and node.name in run.error:
             inner = analysis.capture.function_sites.get(short, -1)
+            refused = [int(number) for number in _INDEX.findall(run.error)]
             yield Problem(
                 "error",
                 f"{short}.backward returns gradients that do not fit its inputs: {run.error.split(':', 1)[-1].strip()[:200]}",
                 f"Return exactly one gradient for each argument of {short}.forward, each with the shape of that argument.",
-                analysis.places((inner, "backward is defined here"), (analysis.capture.ops[node.op], "applied here")),
+                analysis.places(
+                    *((site, "this gradient is computed here") for site in deciding_sites(analysis, short, refused)),
+                    (inner, "backward is defined here"),
+                    (analysis.capture.ops[node.op], "applied here"),
+                ),
                 (short,),
                 ops=(node.op,),
                 cures=(
@@ -139,6 +144,7 @@ def _in_order(analysis: Analysis, run: Backward, applied: Op, defined: int) -> I
         yield (SwapReturned(place, index, others[0]),)
 
 
+_INDEX = re.compile(r"at index (\d+) - ")
 _REFUSED = re.compile(r"at index (\d+) - got \[([\d, ]*)\] but expected shape compatible with \[([\d, ]*)\]")
 
 

@@ -24,6 +24,7 @@ from autograd_inspector.rules.ag202_unseen_edit.recompute import recompute_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute_differs import recomputed_otherwise
 from autograd_inspector.rules.ag202_unseen_edit.recompute_elsewhere import recomputed_elsewhere
 from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_again
+from autograd_inspector.rules.ag202_unseen_edit.recompute_statistics import statistics_twice
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
@@ -81,6 +82,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield from ctx_edits(analysis, edits, run, nodes, seen)
     yield from recompute_edits(analysis, edits)
     yield from edited_twice(analysis)
+    yield from statistics_twice(analysis)
     yield from drawn_again(analysis)
     yield from recomputed_otherwise(analysis)
     yield from recomputed_elsewhere(analysis)

@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
+from autograd_inspector.analysis.gradients.zero_slopes import zero_slopes
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -22,6 +23,7 @@ from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
 from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
+from autograd_inspector.rules.ag303_zero_gradient.own_target import own_target
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
 from autograd_inspector.rules.ag303_zero_gradient.zero_slope import zero_second_derivatives
 
@@ -57,16 +59,21 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     casts = list(cast_to_real(analysis))
     yield from casts
     told = {name for cast in casts for name in cast.subjects}
+    slopes = list(zero_slopes(analysis))
+    zeros = {slope.run.end for slope in slopes}
     explained = {op.index for op, _ in places.values() if _explained(analysis, op, ranges)}
     for op, leaves in sorted(places.values(), key=lambda place: place[0].index not in explained):
         if told.issuperset(names_of(analysis, leaves)):
             continue  # What is zero further back is a consequence.
         if op.index not in explained and _fed_with_zeros(analysis, op, explained):
             continue
+        if zeros and _of_second_derivatives(analysis, op, zeros):
+            continue
         yield _zero(analysis, op, sorted(leaves), ranges)
     yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
     yield from cancelled(analysis)
-    yield from zero_second_derivatives(analysis)
+    yield from own_target(analysis)
+    yield from zero_second_derivatives(analysis, slopes)
 
 
 def _explained(analysis: Analysis, op: Op, ranges: dict[int, Range]) -> bool:
@@ -81,6 +88,12 @@ def _fed_with_zeros(analysis: Analysis, op: Op, explained: Collection[int]) -> b
     above = analysis.flow.upstream([(tensor, op.index) for tensor in _factors(op)])
     hinges = {op.site for op in map(analysis.capture.ops.__getitem__, explained) if is_a(op.name, OpKind.HINGES)}
     return any(made.site in hinges for made, _ in above)
+
+
+def _of_second_derivatives(analysis: Analysis, op: Op, ends: Collection[int]) -> bool:
+    """Whether a product has a factor that is a second derivative which is zero everywhere: that is told."""
+    made = (analysis.flow.birth(tensor) for tensor in _factors(op)) if is_a(op.name, PRODUCTS) else ()
+    return any(each is not None and each.name == "grad" and each.index in ends for each in made)
 
 
 def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int, Range]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.values import smooth
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.zero_slopes import ZeroSlope, zero_slopes
+from autograd_inspector.analysis.gradients.zero_slopes import ZeroSlope
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import join_names
 
 
-def zero_second_derivatives(analysis: Analysis) -> Iterator[Problem]:
+def zero_second_derivatives(analysis: Analysis, slopes: Iterable[ZeroSlope]) -> Iterator[Problem]:
     """One finding for each line that asks for one."""
-    for found in zero_slopes(analysis):
+    for found in slopes:
         yield _problem(analysis, found)
 
 

@@ -25,6 +25,8 @@ _CURES: Final = {
     "or mask with a finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
     OpKind.POWERS: "A negative base with a fractional exponent gives NaN, and below 1 the derivative at 0 is infinite: keep "
     "the base positive, `x.clamp(min=eps).pow(p)`.",
+    OpKind.ALIGNS: "A target that is longer than its input, or has repeated labels and too few steps between them, has no alignment, "
+    "and its loss is infinite: leave such samples out, or use `nn.CTCLoss(zero_infinity=True)`.",
     OpKind.ARC: "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1, 1) * (1 - 1e-6)`, "
     "or take torch.atan2(sine, cosine), which has a derivative there.",
 }

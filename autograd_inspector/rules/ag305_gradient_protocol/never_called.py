@@ -40,7 +40,7 @@ def _waited(analysis: Analysis, tensors: set[int]) -> bool:
     """Whether no backward ran at all, or a loss of these waited for one in vain and no cut explains that."""
     if not analysis.capture.backwards:
         return True
-    explained = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
+    explained = analysis.replaced_by_leaves.union(*(cut.parameters for cut in analysis.harmful_cuts))
     return not tensors & (explained | analysis.in_graph_without_gradient) and any(
         True for _ in waiting(analysis.capture, tensors)
     )
@@ -69,6 +69,7 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
             *((each, "backward is not called here") for each in uncalled),
             (step, "step() without gradients"),
             (loss, "no backward() from this loss"),
+            (_last_use(analysis, step) if loss is None else None, "used here, and no backward() starts from it"),
         ),
         tuple(names),
         ops=(step.op,),
@@ -78,6 +79,14 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
             else backward_called(analysis, step, _called(analysis, loss), loss)
         ),
     )
+
+
+def _last_use(analysis: Analysis, step: Step) -> Op | None:
+    """The last op before a step that computed with what it holds, where the program called no loss by name."""
+    capture = analysis.capture
+    readers = (index for p in step.parameters for index in capture.readers.get(p.tensor, ()) if index < step.at)
+    used = [capture.ops[index] for index in readers if capture.ops[index].recorded]
+    return max(used, key=lambda op: op.index, default=None)
 
 
 def _asked_by_library(analysis: Analysis, step: Step, loss: Op | None) -> str:

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
+from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
@@ -69,6 +70,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     foreign = not set(analysis.optimized_trainable) & analysis.received_gradient
     of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
     not_entered = list(_not_entered(analysis, loose))
+    selected = selected_at(analysis, optimizer.site) if early else ()
     yield Problem(
         "info" if _given_inputs(analysis, optimizer) or analysis.passed_through else "warning",
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} not in any "
@@ -78,7 +80,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         else _instead(analysis, optimizer, loose)
         if in_vain
         else _added(analysis, optimizer, loose, empty),
-        dedupe_locations([*not_entered, *unfrozen, *(born if not early else ()), *made, *born])
+        dedupe_locations([*not_entered, *unfrozen, *(born if not early else ()), *made, *selected, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
         cures=tuple((EnterHere(place),) for place in not_entered)

@@ -45,7 +45,10 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
 
 
 def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterator[Problem]:
-    """A parameter group of its own that is frozen at every step: a hint, for it may be thawed later."""
+    """A parameter group of its own that is frozen at every step: a hint, for it may be thawed later.
+
+    A parameter that was frozen under one of its names, and given to the optimizer under another one, was hardly meant to be.
+    """
     capture = analysis.capture
     for optimizer in capture.placement.optimizers:
         steps = analysis.timeline.steps_of(optimizer.id).all
@@ -55,9 +58,13 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
         if not steps or not tensors or len(idle) == len(groups):
             continue
         names = [name_of(analysis, t) for t in tensors]
+        ties = [analysis.capture.display_names.every_name_of(t) for t in tensors]
+        tied = all(len(each) > 1 for each in ties) and bool(frozen_here(analysis, tensors))
+        others = [name for each in ties for name in each[1:]] if tied else []
+        also = f", which {agree(names, 'is', 'are')} {summarize_names(others)} as well," if tied else ""
         yield Problem(
-            "info",
-            f"{summarize_names(names)} {agree(names, 'is', 'are')} in a parameter group of {optimizer.type} but "
+            "warning" if tied else "info",
+            f"{summarize_names(names)}{also} {agree(names, 'is', 'are')} in a parameter group of {optimizer.type} but "
             f"{agree(names, 'does', 'do')} not require grad at any step: step() never updates "
             f"{agree(names, 'it', 'them')}",
             "To train it, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); otherwise "
@@ -67,5 +74,5 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
                 *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
                 *made_here(analysis, tensors),
             ),
-            tuple(names),
+            (*names, *others),
         )

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
@@ -16,6 +17,7 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
 from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
+from autograd_inspector.rules.ag407_duplicate_parameter.shallow_copy import shallow_copies
 from autograd_inspector.rules.ag407_duplicate_parameter.undone_tie import no_longer_tied
 
 
@@ -70,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from on_one_memory(analysis)
     yield from one_module_in_a_list(analysis)
     yield from no_longer_tied(analysis)
+    yield from shallow_copies(analysis)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:
@@ -83,7 +86,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {agree(names, 'is', 'are')} already in "
             "another of its groups",
             _left_out_once(analysis, refusal),
-            analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
+            (
+                *analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
+                *selected_at(analysis, refusal.site),
+            ),
             tuple(names),
         )
 

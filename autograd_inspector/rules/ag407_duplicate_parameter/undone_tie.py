@@ -20,6 +20,16 @@ def no_longer_tied(analysis: Analysis) -> Iterator[Problem]:
 
 def _problem(analysis: Analysis, found: UndoneTie) -> Problem:
     old, new = name_of(analysis, found.old), name_of(analysis, found.new)
+    if found.both:
+        return Problem(
+            "warning",
+            f"{old} and {new} were one Parameter, tied, before their modules were replaced: the new ones have the same values and are "
+            "two parameters, which are trained separately",
+            f"Tie them again after `{found.event.name}` is replaced: assign the one Parameter to both modules.",
+            analysis.places((found.event, "replaced here"), (found.tied, "tied here, before")),
+            (old, new),
+            cures=tuple(_tied_again(analysis, found, old, new)),
+        )
     return Problem(
         "warning",
         f"{old} was tied to the weight of `{found.event.name}`, and `{found.event.name}` was replaced afterwards: {old} is "

@@ -132,11 +132,17 @@ def _is_written_again(analysis: Analysis, tensor: int, freed_by: Backward, run: 
 
 
 def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:
-    """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole."""
+    """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole.
+
+    Where it was put together, what computed the first of its parts.
+    """
     base = made
-    while base is not None and is_a(base.name, OpKind.VIEWS) and base.inputs:
+    while base is not None and is_a(base.name, _PARTS) and base.inputs:
         base = analysis.flow.birth(base.inputs[0])
     return [] if base is None or base is made else [base]
+
+
+_PARTS = OpKind.VIEWS | OpKind.CONCATENATES | OpKind.STACKS
 
 
 def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:

@@ -23,7 +23,8 @@ def written_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]
     found = written_over(analysis.capture, analysis.flow, run, earlier[-1])
     if found is None:
         return None
-    reader, tensor, write, value = found
+    reader, tensor, given = found
+    write, value = given.write, given.value
     freed_by = next((other for other in earlier if other.start > write.index), earlier[-1])
     if not stepped_between(analysis, freed_by, run) and freed_by.site != run.site:
         return None  # Two losses of one round: the graph is to be kept, or the losses are to be summed.

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograd_inspector.capture.graph_walk.saved_tensors import raw_saved
 from autograd_inspector.capture.lines.local_names import held_tensors
+from autograd_inspector.capture.lines.sources import definition_of
+from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.recording.raw_records import FACT_BIRTH
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import has_history
+from autograd_inspector.interrupts import code_called
 from autograd_inspector.model.autograd import AutogradGraph, Node
+from autograd_inspector.model.program_events import SavedTensorUnpacked
+from autograd_inspector.source.index import last_return
 
 
 def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
@@ -44,6 +53,17 @@ def marked(graph: AutogradGraph, failed: Node | None) -> AutogradGraph:
     key = (failed.seq, failed.name, failed.variable)
     nodes = [replace(n, failed=True) if (n.seq, n.name, n.variable) == key else n for n in graph.nodes]
     return replace(graph, nodes=tuple(nodes))
+
+
+def note_unpacking(recording: Recording, live: Iterable[Any]) -> None:
+    """Note the program's own hooks that unpack what is saved for these nodes, each once. None is called."""
+    hooks = (hook for node in live for _, hook in raw_saved(node) if hook is not None)
+    codes = dict.fromkeys(code for hook in hooks if (code := code_called(hook)) is not None)
+    for code in codes:
+        if classify(code.co_filename) == USER:
+            definition = definition_of(code)
+            site = recording.stacks.of_code(code, None if definition is None else last_return(definition))
+            recording.events.append(SavedTensorUnpacked(len(recording.ops), site, code.co_name))
 
 
 def name_involved(recording: Recording, graph: AutogradGraph) -> None:

@@ -15,7 +15,7 @@ from autograd_inspector.capture.graph_walk.walk import Walk
 from autograd_inspector.capture.lines.local_names import held_modules, user_frames
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.backward.arrivals import Arrivals
-from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved
+from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved, note_unpacking
 from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
@@ -244,6 +244,8 @@ class Engine:
         name_involved(recording, graph)
         if says(text_of(error), *_CARRIED):
             note_held(recording, list(user_frames(recording.stacks.stop)))
+        if says(text_of(error), TorchError.OTHER_DTYPES):
+            note_unpacking(recording, dict(walk.live).values())
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording

@@ -90,9 +90,9 @@ class CustomBackward:
         """Note the inputs without a gradient, unless as many outputs got none: that is passed on, perhaps."""
         gradients = result if isinstance(result, (tuple, list)) else (result,)
         needed = node.needs_input_grad
-        wanted = [gradient for gradient, need in zip(gradients, needed, strict=False) if need]
-        missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
+        wanted = [pair for pair, need in zip(enumerate(gradients), needed, strict=False) if need]
+        missing = tuple(number for number, (_, gradient) in enumerate(wanted) if gradient is None)
         if len(missing) > nothing:
-            gap = NoneGradient(node._sequence_nr(), missing)
+            gap = NoneGradient(node._sequence_nr(), missing, tuple(wanted[number][0] for number in missing))
             self.recording.none_gradients.pop(gap, None)
             self.recording.none_gradients[gap] = None

@@ -22,6 +22,7 @@ from autograd_inspector.capture.observers.modules.frames import outermost, varia
 from autograd_inspector.capture.observers.modules.hooks import ModuleHooks
 from autograd_inspector.capture.observers.modules.known import KnownModules, Place, Root
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
+from autograd_inspector.capture.observers.modules.plain_containers import PlainContainers
 from autograd_inspector.capture.observers.modules.switches import Switches
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
@@ -49,6 +50,7 @@ class Modules:
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self.contents = Contents(recording)
         self._bare = BareTensors(recording)
+        self._containers = PlainContainers(recording)
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
         self._conversions = Conversions(recording, guard, self)
@@ -114,7 +116,6 @@ class Modules:
                 self.look_again()
         place = self._met_modules.place_of(module)
         root, path = self.place_of(module) if place is None or place.gone else place
-        self._name_exchanged(module, root, path)
         if outermost_call:
             self._switches.called(root.number, path)
             if self.given is not None:
@@ -153,9 +154,14 @@ class Modules:
 
     def leave(self, depth: int) -> None:
         """The call outside which so many are open has ended, and with it those inside."""
-        if len(self._stack) > depth:
-            self.recording.call = self._stack[depth][0]
-            del self._stack[depth:]
+        stack, registry = self._stack, self.recording.registry
+        if len(stack) > depth:
+            if registry.new_parameters:
+                self._guard.run(self._name_exchanged, stack[depth][1])
+                if not depth:
+                    registry.new_parameters.clear()
+            self.recording.call = stack[depth][0]
+            del stack[depth:]
 
     # --- folding -------------------------------------------------------------------------------------------------
 
@@ -184,6 +190,7 @@ class Modules:
         self._switches.fold(self.roots)
         self.contents.fold(self.roots)
         self._bare.fold()
+        self._containers.fold()
 
     def settle(self, tensors: Mapping[int, int], models: Mapping[int, int]) -> None:
         """Number tensors and models anew."""
@@ -227,17 +234,21 @@ class Modules:
             place = self._met_modules.place_of(module) or Place(scanned_root, "")
         return place
 
-    def _name_exchanged(self, module: nn.Module, root: Root, path: str) -> None:
-        """Look at a model again that has a parameter of which no hook told: one put into ``module._parameters``."""
-        entry_of, names = self.recording.registry.entry_of, self.names
-        for name, parameter in own_parameters(module).items():
-            if type(parameter) is nn.Parameter:
-                entry = entry_of(parameter)
-                if entry is None or entry.tensor not in names:
-                    model = root.ref()
-                    if model is not None:
-                        self.scan(model)
-                    self._name(self.recording.id_of(parameter), root, f"{path}.{name}".lstrip("."))
+    def _name_exchanged(self, module: nn.Module) -> None:
+        """Look at a model again that has a parameter of which no hook told: one put into ``module._parameters``.
+
+        Only after a call that computed with a parameter which was met for the first time, and which nobody has named.
+        """
+        place, entry_of = self._met_modules.place_of(module), self.recording.registry.entry_of
+        unnamed = self.recording.registry.new_parameters
+        unnamed -= self.names.keys()
+        for name, parameter in own_parameters(module).items() if place is not None and unnamed else ():
+            entry = entry_of(parameter) if type(parameter) is nn.Parameter else None
+            if place is not None and entry is not None and entry.tensor in unnamed:
+                model = place.root.ref()
+                if model is not None:
+                    self.scan(model)
+                self._name(entry.tensor, place.root, f"{place.path}.{name}".lstrip("."))
 
     def path_of(self, module: nn.Module) -> str | None:
         """The qualified name of a module that was met before, None for any other."""
@@ -254,6 +265,7 @@ class Modules:
         for path, child in modules:
             self._met_modules.put(child, root, path)
             self._bare.look(number, path, child)
+            self._containers.look(number, path, child)
         inside = [child for _, child in modules]
         self._switches.met(inside)
         registry, id_of = self.recording.registry, self.recording.id_of

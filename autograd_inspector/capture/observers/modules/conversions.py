@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import FrameType
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
@@ -24,6 +26,7 @@ from autograd_inspector.model.program_events import (
     ModelLoaded,
     ModuleAttached,
     ModuleExchanged,
+    ModuleReattached,
     ModuleRepeated,
     ParameterRegistered,
     ParametersConverted,
@@ -63,6 +66,8 @@ class Conversions:
         self._modules = modules
         self._looks = 0
         self._unmatched = Unmatched(recording, guard)
+        self._parents: WeakKeyDictionary[nn.Module, weakref.ref[nn.Module]] = WeakKeyDictionary()
+        """What each module was put into last."""
 
     def install(self, into: Installation) -> None:
         """Registration hooks, and observers of conversion and loading."""
@@ -85,8 +90,10 @@ class Conversions:
         if self.recording.here() and self.recording.active():
             self._guard.run(self._attach, parent, name, module)
             self._guard.run(self._exchange, parent, name, module)
-            if module is not None and name.isdigit():
-                self._guard.run(self._repeat, parent, module)
+            if module is not None:
+                self._guard.run(self._reattach, parent, name, module)
+                if name.isdigit():
+                    self._guard.run(self._repeat, parent, module)
 
     def _exchange(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
         """What the attribute still has is about to go."""
@@ -108,6 +115,17 @@ class Conversions:
             inside, kind = tuple(parameters_of(module)), type(parent).__name__
             if inside:
                 self._note(inside, lambda at, site, ids: ModuleRepeated(at, site, kind, ids))
+
+    def _reattach(self, parent: nn.Module, name: str, module: nn.Module) -> None:
+        """Another module has it already, and will have it in common with this one."""
+        before = self._parents.get(module)
+        self._parents[module] = weakref.ref(parent)
+        other = None if before is None else before()
+        if other is None or other is parent or all(child is not module for child in own_children(other).values()):
+            return
+        inside, kind = tuple(parameters_of(module)), type(parent).__name__
+        if inside:
+            self._note(inside, lambda at, site, ids: ModuleReattached(at, site, kind, name, ids))
 
     def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:
         """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``.

@@ -41,7 +41,7 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
             variables |= dict(zip(op[OP_OUTPUTS], _targets(user.target, len(op[OP_OUTPUTS])), strict=False))
     for change in recording.requires_grad_changes:
         user = users[change.site]
-        if user is not None and user.target:
+        if user is not None and user.target and "," not in user.target:  # One of several has a name of its own.
             variables.setdefault(change.tensor, user.target)
     return variables | {number: name for number, name in recording.variables.items() if name}
 

@@ -19,6 +19,7 @@ from autograd_inspector.capture.observers.optimizers.placement import Rows, sett
 from autograd_inspector.capture.observers.optimizers.schedulers import Schedulers
 from autograd_inspector.capture.observers.optimizers.spread import is_share, state_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
+from autograd_inspector.capture.observers.optimizers.stray_options import StrayOptions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -30,10 +31,12 @@ from autograd_inspector.model.program_events import (
     ModeSwitched,
     ModuleCleared,
     ModuleExchanged,
+    ModuleReattached,
     ModuleRepeated,
     NamesUnmatched,
     OptimizerCreated,
     OptimizerModeMet,
+    OptionStray,
     ParametersRefused,
     SchedulerMade,
     SchedulerStepped,
@@ -49,6 +52,7 @@ _SWAP_NOTHING = (
     ModeSwitched,
     ModuleCleared,
     ModuleExchanged,
+    ModuleReattached,
     ModuleRepeated,
     BareTensorHeld,
     NamesUnmatched,
@@ -57,6 +61,7 @@ _SWAP_NOTHING = (
     UpdateDropped,
     SchedulerMade,
     SchedulerStepped,
+    OptionStray,
 )
 """Events that leave the state where it is."""
 
@@ -83,6 +88,7 @@ class Optimizers:
         self.steps = Steps(recording, guard, self)
         self._loads = Loads(recording, self)
         self._schedulers = Schedulers(recording, guard, self)
+        self.options = self.steps.options = StrayOptions(recording)
         self.modes = Modes(recording)
         self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
         """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
@@ -116,6 +122,7 @@ class Optimizers:
         self.recording.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
         self.recording.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
         self.recording.state_owners.met(optimizer, number)
+        self.options.met(optimizer, number)
         made, address = (weakref.ref(optimizer), number), id(optimizer)
         self._by_address[address], self._met = made, number + 1  # Now that there is a record of that number.
         self._dirty.add(number)

@@ -22,6 +22,7 @@ from autograd_inspector.capture.observers.optimizers.refusals import note_layout
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
 from autograd_inspector.capture.observers.optimizers.standing_aside import StandingAside
 from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch, watchable
+from autograd_inspector.capture.observers.optimizers.stray_options import StrayOptions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -57,6 +58,8 @@ class Steps:
         self._aside = StandingAside(recording)
         self._still: dict[int, int] = {}
         """Optimizers of which no step moved a version counter so far -> how many of their steps are still watched."""
+        self.options: StrayOptions | None = None
+        """Told after each step."""
         self.prints: Compared | None = None
         """Told what steps work with, where ranks are compared."""
 
@@ -149,6 +152,8 @@ class Steps:
         if self.prints is not None:
             self.prints.stepped(type(optimizer).__name__, step.site, step.parameters)
         number = step.optimizer
+        if self.options is not None:
+            self.options.stepped(optimizer, number, step.site)
         self._optimizers.look(optimizer, number)
         record = self.recording.optimizers[number]
         self.recording.optimizers[number] = replace(record, steps=record.steps + 1)

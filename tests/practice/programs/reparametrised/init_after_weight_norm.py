@@ -38,6 +38,7 @@ def verify(std):
 
 TRUTH = Truth(
     fault="the initial values are written into a computed weight and lost",
+    minor=True,
     names=("conv",),
     repair=("self.conv.parametrizations.weight.original0.fill_(0.01)",),
 )

@@ -71,6 +71,7 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the initial values are written into a computed copy of the weight",
+    minor=True,
     names=("conv1",),
     repair=(
         "with torch.no_grad():\n    self.conv1.weight = 1e-3 * torch.randn_like(self.conv1.weight)",

@@ -1,0 +1,89 @@
+"""Targets of a model that has parameters in common with the one that is trained: the target moves with each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import ModuleCall, Op, Trait
+from autograd_inspector.model.program_events import ModelsShared, ModuleReattached
+
+_MOST = 200
+"""Ops behind a side of a loss that are looked at."""
+
+
+class SharedTarget(Struct, frozen=True):
+    """``compared`` measures what ``trained`` computed against what ``teacher`` did, another model without a graph.
+
+    ``tensors`` are parameters of both, which an optimizer steps. ``shared``: where they came to be in both, if known.
+    ``whole``: the teacher has no others.
+    """
+
+    compared: Op
+    trained: ModuleCall
+    teacher: ModuleCall
+    tensors: tuple[int, ...]
+    shared: ModelsShared | ModuleReattached | None
+    whole: bool
+
+
+def shared_targets(analysis: Analysis) -> Iterator[SharedTarget]:
+    """Each line once."""
+    told: set[object] = set()
+    for index in sorted({node.op for node in analysis.capture.nodes if node.op >= 0}):
+        op = analysis.capture.ops[index]
+        line = line_of(analysis, op.site)
+        compares = is_a(op.name, OpKind.MEASURES) or (
+            is_a(op.name, OpKind.TARGETED) and not is_a(op.name, OpKind.TAKES_CLASSES)
+        )
+        if compares and len(op.inputs) > 1 and not op.has(Trait.BACKWARD) and line not in told:
+            found = _found(analysis, op)
+            if found is not None:
+                told.add(line)
+                yield found
+
+
+def _found(analysis: Analysis, op: Op) -> SharedTarget | None:
+    tensors = analysis.capture.tensors
+    value, target = op.inputs[:2]
+    if not tensors[value].requires_grad or tensors[target].requires_grad:
+        return None
+    trained, teacher = _model_behind(analysis, value, op), _model_behind(analysis, target, op)
+    if trained is None or teacher is None or trained.root == teacher.root:
+        return None
+    own = _read_by(analysis, teacher)
+    common = _read_by(analysis, trained) & own & analysis.optimized_trainable & analysis.received_gradient
+    if not common:
+        return None
+    return SharedTarget(op, trained, teacher, tuple(sorted(common)), _shared(analysis, common), own <= common)
+
+
+def _model_behind(analysis: Analysis, tensor: int, op: Op) -> ModuleCall | None:
+    """The model that computed its numbers, and not which of them were picked: the outermost call of the nearest op."""
+    tensors = analysis.capture.tensors
+    above = analysis.flow.upstream([(tensor, op.index)], lambda _, read: differentiable(tensors[read].dtype))
+    nearest = next((made for made, _ in islice(above, _MOST) if made.call >= 0), None)
+    call = None if nearest is None else analysis.capture.call_of(nearest)
+    while call is not None and call.parent >= 0:
+        call = analysis.capture.calls[call.parent]
+    return call
+
+
+def _read_by(analysis: Analysis, call: ModuleCall) -> frozenset[int]:
+    """The parameters that ops within a call read."""
+    capture, end = analysis.capture, len(analysis.capture.ops)
+    later = (other.at for other in capture.calls[call.id + 1 :] if other.parent < 0)
+    ops = capture.ops[call.at : next(later, end)]
+    return frozenset(t for op in ops if op.call >= call.id for t in op.inputs if capture.tensors[t].kind == "parameter")
+
+
+def _shared(analysis: Analysis, tensors: frozenset[int]) -> ModelsShared | ModuleReattached | None:
+    """Where a model was copied shallowly, or where a layer of one was put into the other."""
+    copies = (e for e in analysis.capture.events_of(ModelsShared) if e.copied and tensors <= set(e.tensors))
+    layers = (e for e in analysis.capture.events_of(ModuleReattached) if tensors & set(e.tensors))
+    return next(copies, None) or next(layers, None)

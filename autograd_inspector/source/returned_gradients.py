@@ -1,0 +1,51 @@
+"""Where a custom Function's backward computes each of the gradients that it returns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograd_inspector.source.index import Function
+
+_Assigning = ast.Assign | ast.AugAssign
+
+
+def computed_at(function: Function) -> tuple[int, ...]:
+    """For each value of the last return statement the line that decides on it.
+
+    The condition around the only statement that computes it, else the last such statement, else where it is None;
+    0 where no variable has it.
+    """
+    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    last = max(returns, key=lambda node: node.lineno, default=None)
+    if last is None or last.value is None:
+        return ()
+    values = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    return tuple(_line(function, value.id) if isinstance(value, ast.Name) else 0 for value in values)
+
+
+def _line(function: Function, name: str) -> int:
+    """The line for a variable; 0: none."""
+    found = sorted(_set(function, name, 0), key=lambda pair: pair[0].lineno)
+    computed = [pair for pair in found if not _is_none(pair[0])]
+    if len(computed) == 1 and computed[0][1]:
+        return computed[0][1]
+    return next((node.lineno for node, _ in reversed(computed or found)), 0)
+
+
+def _set(around: ast.AST, name: str, condition: int) -> Iterator[tuple[_Assigning, int]]:
+    """(what assigns a variable, the line of the ``if`` around it, 0 for none)."""
+    for node in ast.iter_child_nodes(around):
+        if isinstance(node, _Assigning) and name in _targets(node):
+            yield node, condition
+        yield from _set(node, name, node.lineno if isinstance(node, ast.If) else condition)
+
+
+def _targets(node: _Assigning) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def _is_none(node: _Assigning) -> bool:
+    return isinstance(node.value, ast.Constant) and node.value.value is None
