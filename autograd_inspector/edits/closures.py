@@ -8,7 +8,7 @@ from autograd_inspector.edits.program import Program, end_of, first_place, start
 from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
-from autograd_inspector.model.rewrites import ReturnIt, SwapReturned
+from autograd_inspector.model.rewrites import ReturnAtEnd, ReturnIt, SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -127,6 +127,19 @@ def _end_of_argument(argument: ast.arg) -> tuple[int, int]:
 
 def _read(function: ast.Lambda | Function) -> set[str]:
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def returned_at_end(program: Program, remedy: ReturnAtEnd) -> list[Edit]:
+    """``return loss`` behind the last statement of a function without a return."""
+    function = program.source.scope_at(remedy.at.lineno)
+    if not isinstance(function, ast.FunctionDef):
+        return []
+    own = [node for node in ast.walk(function) if program.source.scope_at(getattr(node, "lineno", 0)) is function]
+    returns = any(isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) for node in own)
+    set_here = any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == remedy.name for n in own)
+    if returns or not set_here:
+        return []
+    return beside(program, function.body[-1], f"return {remedy.name}", "behind")
 
 
 def returned(program: Program, remedy: ReturnIt) -> list[Edit]:

@@ -47,7 +47,7 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
         text = remedy.joined.format(text)
     elif isinstance(inner, ast.List):
         text = ""
-    elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
+    elif not isinstance(inner, _ATOMS) and not stands_alone(program, outer):
         text = f"({text})"
     return [program.edit(start_of(outer), end_of(outer), text)] if text else []
 
@@ -81,7 +81,7 @@ def _value_of(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _stands_alone(program: Program, node: ast.expr) -> bool:
+def stands_alone(program: Program, node: ast.expr) -> bool:
     """Whether no operator is beside an expression: it is all of a right side, an argument, or in brackets."""
     parent = program.source.parents.get(node)
     return isinstance(parent, (ast.stmt, ast.keyword)) or (isinstance(parent, ast.Call) and node in parent.args)
@@ -229,20 +229,25 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
         case "argument":
             operand = node.args[0] if isinstance(node, ast.Call) and node.args else None
         case _:
-            operand = _operand(node, remedy.at, first=remedy.which == "first")
+            operand = operand_of(node, remedy.at, first=remedy.which == "first")
     return [] if operand is None or isinstance(operand, ast.Starred) else [filled(program, operand, remedy.new)]
 
 
 def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
     """``x + (hard - x).detach()``, with the cast that a comparison is followed by."""
     node = program.expression(remedy.at)
+    if remedy.between:
+        return _between(program, node)
     read = program.expression(remedy.soft) if remedy.soft is not None else node
     operand = _compared(read, remedy.soft or remedy.at) if read is not None else None
     if node is None or operand is None or isinstance(operand, ast.Starred):
         return []
+    whole = program.statement_of(node)
+    if isinstance(whole, ast.Expr) and whole.value is node:
+        return _kept_in_variable(program, node, operand)
     outer = program.source.parents.get(node)
     cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
-    if isinstance(cast, ast.Call) and isinstance(outer, ast.Attribute) and outer.attr in _CASTS and cast.func is outer:
+    if isinstance(cast, ast.Call) and isinstance(outer, ast.Attribute) and outer.attr in CASTS and cast.func is outer:
         node = cast
     elif isinstance(node, ast.Compare):
         return []  # A boolean has no sum with what it was compared to.
@@ -266,18 +271,56 @@ def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
             )
             hard = before + soft + behind
     text = f"{first} + ({hard} - {soft}).detach()"
-    return [program.edit(start_of(node), end_of(node), text if _stands_alone(program, node) else f"({text})")]
+    return [program.edit(start_of(node), end_of(node), text if stands_alone(program, node) else f"({text})")]
+
+
+def _kept_in_variable(program: Program, node: ast.expr, operand: ast.expr) -> list[Edit]:
+    """``y = y + (y.clamp(0, 1) - y).detach()`` for the statement ``y.clamp_(0, 1)``."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if owner is operand and method.endswith("_"):
+            name = program.written(owner)
+        case _:
+            return []
+    if not isinstance(owner, ast.Name):
+        return []
+    behind = program.within(end_of(node.func), end_of(node))
+    text = f"{name} = {name} + ({name}.{method[:-1]}{behind} - {name}).detach()"
+    return [program.edit(start_of(node), end_of(node), text)]
+
+
+def _between(program: Program, node: ast.expr | None) -> list[Edit]:
+    """``(soft := (x - t).sigmoid()) + ((x > t).float() - soft).detach()`` for ``(x > t).float()``."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(
+            op, (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+        ):
+            larger, smaller = (left, right) if isinstance(op, (ast.Gt, ast.GtE)) else (right, left)
+        case _:
+            return []
+    outer = program.source.parents.get(node)
+    cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
+    statement = program.statement_of(node)
+    free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
+    if not (isinstance(cast, ast.Call) and cast.func is outer and called(cast) in CASTS and free):
+        return []
+    one, other = (
+        program.written(part) if isinstance(part, _ATOMS) else f"({program.written(part)})"
+        for part in (larger, smaller)
+    )
+    text = f"({free[0]} := ({one} - {other}).sigmoid()) + ({program.written(cast)} - {free[0]}).detach()"
+    return [program.edit(start_of(cast), end_of(cast), text if stands_alone(program, cast) else f"({text})")]
 
 
 _SOFT = ("soft", "soft_value", "before_rounding")
-_CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
+CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
 
 
 def _compared(node: ast.expr, at: Location) -> ast.expr | None:
-    return node.left if isinstance(node, ast.Compare) else _operand(node, at, first=True)
+    return node.left if isinstance(node, ast.Compare) else operand_of(node, at, first=True)
 
 
-def _operand(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
+def operand_of(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
+    """The receiver of a method, the first or last argument of a function, or what an operator stands beside."""
     match node:
         case ast.BinOp(left=left, right=right):
             return left if first else right
@@ -297,7 +340,7 @@ def filled(program: Program, node: ast.expr, new: str) -> Edit:
     if not inside and not isinstance(node, _ATOMS):
         text = f"({text})"
     filled = new.replace("{}", text)
-    if not isinstance(expression(filled), _ATOMS) and not _stands_alone(program, node):
+    if not isinstance(expression(filled), _ATOMS) and not stands_alone(program, node):
         filled = f"({filled})"
     return program.edit(start_of(node), end_of(node), filled)
 

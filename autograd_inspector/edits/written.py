@@ -14,6 +14,7 @@ from autograd_inspector.edits.closures import (
     chained,
     returned,
     returned_also,
+    returned_at_end,
     returned_swapped,
 )
 from autograd_inspector.edits.constructs import (
@@ -53,6 +54,15 @@ from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered, registered_as_buffer
 from autograd_inspector.edits.settings import set_everywhere
 from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.values import (
+    as_function,
+    base_bounded,
+    made_with,
+    masked_finitely,
+    root_of_variance,
+    sample_through,
+    spread,
+)
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
@@ -95,24 +105,32 @@ from autograd_inspector.model.rewrites import (
     AddInPlace,
     AlsoDetach,
     AlsoGiven,
+    AsFunction,
     AsList,
     AsProperty,
     BesideCall,
+    BoundBase,
     Convert,
     CutCarried,
     DeepCopy,
     DetachAssigned,
     EnterHere,
     EnterInRounds,
+    FiniteMask,
     GoOn,
     IntoBuffer,
     IntoParameter,
     KeepResult,
+    MadeWith,
     NotCopied,
     Reenter,
+    ReturnAtEnd,
     ReturnGradient,
     ReturnIt,
+    RootOfVariance,
+    SampleThrough,
     Share,
+    Spread,
     SwapParts,
     SwapReturned,
     TrueDivision,
@@ -156,6 +174,7 @@ _WRITERS: Mapping[type, Writer] = {
     ChainRule: chained,
     ReturnAlso: returned_also,
     AddUp: added_up,
+    ReturnAtEnd: returned_at_end,
     ReturnIt: returned,
     GoOn: goes_on,
     AddInPlace: added_in_place,
@@ -182,6 +201,13 @@ _WRITERS: Mapping[type, Writer] = {
     SwapParts: parts_swapped,
     TrueDivision: truly_divided,
     WriteBack: written_back,
+    Spread: spread,
+    SampleThrough: sample_through,
+    RootOfVariance: root_of_variance,
+    MadeWith: made_with,
+    FiniteMask: masked_finitely,
+    BoundBase: base_bounded,
+    AsFunction: as_function,
 }
 
 Programs = Callable[[Location], Program | None]

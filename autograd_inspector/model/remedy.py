@@ -14,24 +14,32 @@ from autograd_inspector.model.rewrites import (
     AddInPlace,
     AlsoDetach,
     AlsoGiven,
+    AsFunction,
     AsList,
     AsProperty,
     BesideCall,
+    BoundBase,
     Convert,
     CutCarried,
     DeepCopy,
     DetachAssigned,
     EnterHere,
     EnterInRounds,
+    FiniteMask,
     GoOn,
     IntoBuffer,
     IntoParameter,
     KeepResult,
+    MadeWith,
     NotCopied,
     Reenter,
+    ReturnAtEnd,
     ReturnGradient,
     ReturnIt,
+    RootOfVariance,
+    SampleThrough,
     Share,
+    Spread,
     SwapParts,
     SwapReturned,
     TrueDivision,
@@ -162,12 +170,13 @@ class StraightThrough(Remedy, frozen=True):
     """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``.
 
     ``soft``: where the operand is read, in another expression; ``call`` makes of it what the gradient goes to, a
-    ``.softmax(-1)`` of the logits of a one-hot vector.
+    ``.softmax(-1)`` of the logits of a one-hot vector. ``between``: of the difference of the two sides of a comparison.
     """
 
     at: Location
     soft: Location | None = None
     call: str = ""
+    between: bool = False
 
 
 class Wrap(Remedy, frozen=True):
@@ -364,9 +373,17 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | Spread
+    | SampleThrough
+    | RootOfVariance
+    | MadeWith
+    | FiniteMask
+    | BoundBase
+    | AsFunction
     | GoOn
     | KeepResult
     | NotCopied
+    | ReturnAtEnd
     | ReturnGradient
     | ReturnIt
     | Unfreeze

@@ -152,6 +152,66 @@ class ReturnIt(Remedy, frozen=True):
     at: Location
 
 
+class ReturnAtEnd(Remedy, frozen=True):
+    """Let the function around a place, which returns nothing, return a variable of its own at its end."""
+
+    at: Location
+    name: str
+
+
+class FiniteMask(Remedy, frozen=True):
+    """Write a large negative number wherever the statement at a place says minus infinity."""
+
+    at: Location
+    number: str
+
+
+class RootOfVariance(Remedy, frozen=True):
+    """Take the root of the variance and a little more for the std at a place; ``biased``: divide by n, not by n - 1."""
+
+    at: Location
+    biased: bool = False
+
+
+class BoundBase(Remedy, frozen=True):
+    """Clamp the base of the power at a place, so that no result is beyond the ``largest`` number of its dtype."""
+
+    at: Location
+    largest: float
+
+
+class AsFunction(Remedy, frozen=True):
+    """Call another function of torch, of the one argument or receiver that the call at a place computes from."""
+
+    at: Location
+    function: str
+
+
+class MadeWith(Remedy, frozen=True):
+    """Give a keyword argument to the modules of a class, wherever the file of the place makes one."""
+
+    at: Location
+    module: str
+    name: str
+    value: str
+
+
+class Spread(Remedy, frozen=True):
+    """Compute ``start + (end - start) * torch.linspace(0, 1, n)`` for the linspace at a place, by its ends' graph."""
+
+    at: Location
+
+
+class SampleThrough(Remedy, frozen=True):
+    """Give what is made at a place of a discrete sample the gradient of the probabilities that it was drawn with.
+
+    ``draw`` is where a distribution's ``sample()`` is called; ``hard + p - p.detach()`` for ``hard``.
+    """
+
+    at: Location
+    draw: Location
+
+
 class GoOn(Remedy, frozen=True):
     """Go on with the next round where the statement at a place returns from within a loop."""
 

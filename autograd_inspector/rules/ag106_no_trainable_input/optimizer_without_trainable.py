@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.toggled import left_toggled, to_untoggle, untoggled
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, served_alone
@@ -30,11 +31,12 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
             continue
         in_vain = len(idle) == len(stepped) or served_alone(analysis, optimizer)
         names = [name_of(analysis, t) for t in held]
+        toggled = left_toggled(analysis, held, len(capture.ops))
         yield Problem(
             "warning" if in_vain else "info",
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad: backward gives "
             f"{agree(names, 'it', 'them')} no gradient, and {optimizer.type} has nothing to step",
-            asked(analysis, held),
+            to_untoggle(toggled) if toggled else asked(analysis, held),
             (
                 *why_frozen(analysis, held),
                 *analysis.places(
@@ -43,6 +45,7 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 ),
             ),
             tuple(names),
+            cures=tuple(untoggled(toggled)),
         )
 
 
