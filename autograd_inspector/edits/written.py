@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import entered_in_rounds, goes_on, unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.carried import cut_carried
+from autograd_inspector.edits.carried import cut_at_entry, cut_carried, last_kept
 from autograd_inspector.edits.closures import (
     backward_from,
     bound_now,
@@ -111,6 +111,7 @@ from autograd_inspector.model.rewrites import (
     BesideCall,
     BoundBase,
     Convert,
+    CutAtEntry,
     CutCarried,
     DeepCopy,
     DetachAssigned,
@@ -120,6 +121,7 @@ from autograd_inspector.model.rewrites import (
     GoOn,
     IntoBuffer,
     IntoParameter,
+    KeepLast,
     KeepResult,
     MadeWith,
     NotCopied,
@@ -201,6 +203,8 @@ _WRITERS: Mapping[type, Writer] = {
     SwapParts: parts_swapped,
     TrueDivision: truly_divided,
     WriteBack: written_back,
+    KeepLast: last_kept,
+    CutAtEntry: cut_at_entry,
     Spread: spread,
     SampleThrough: sample_through,
     RootOfVariance: root_of_variance,

@@ -20,6 +20,7 @@ from autograd_inspector.model.rewrites import (
     BesideCall,
     BoundBase,
     Convert,
+    CutAtEntry,
     CutCarried,
     DeepCopy,
     DetachAssigned,
@@ -29,6 +30,7 @@ from autograd_inspector.model.rewrites import (
     GoOn,
     IntoBuffer,
     IntoParameter,
+    KeepLast,
     KeepResult,
     MadeWith,
     NotCopied,
@@ -373,6 +375,8 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | KeepLast
+    | CutAtEntry
     | Spread
     | SampleThrough
     | RootOfVariance

@@ -247,8 +247,27 @@ class CutCarried(Remedy, frozen=True):
     """Let a variable go into the next round without its history, ``value`` with ``{}`` for what it is.
 
     Where statements behind the one at a place, of the same loop, bind it: there. Otherwise right behind that one.
+    ``read_later``: only if a statement behind it reads the variable, to keep it.
     """
 
     at: Location
     name: str
     value: str
+    read_later: bool = False
+
+
+class CutAtEntry(Remedy, frozen=True):
+    """Cut an attribute off from its history before the first statement around a place that reads it.
+
+    ``value`` is what it becomes, with ``{}`` for what it is.
+    """
+
+    at: Location
+    name: str
+    value: str
+
+
+class KeepLast(Remedy, frozen=True):
+    """Let an attribute keep a list of the one item that the statement at a place appends: none of the earlier ones."""
+
+    at: Location
