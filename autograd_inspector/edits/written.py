@@ -49,11 +49,12 @@ from autograd_inspector.edits.expressions import (
 )
 from autograd_inspector.edits.freezing import frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
-from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
+from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
+from autograd_inspector.edits.parameters import called_with, others_left_out, rows_frozen
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered, registered_as_buffer
 from autograd_inspector.edits.settings import set_everywhere
-from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.statements import hoisted, in_constructor, inserted, moved, removed, repeated, run_once
 from autograd_inspector.edits.values import (
     as_function,
     base_bounded,
@@ -110,6 +111,7 @@ from autograd_inspector.model.rewrites import (
     AsProperty,
     BesideCall,
     BoundBase,
+    CallWith,
     Convert,
     CutAtEntry,
     CutCarried,
@@ -118,13 +120,17 @@ from autograd_inspector.model.rewrites import (
     EnterHere,
     EnterInRounds,
     FiniteMask,
+    FreezeRows,
     GoOn,
+    InConstructor,
     IntoBuffer,
     IntoParameter,
     KeepLast,
     KeepResult,
     MadeWith,
     NotCopied,
+    OffData,
+    OthersLeftOut,
     Reenter,
     ReturnAtEnd,
     ReturnGradient,
@@ -203,6 +209,11 @@ _WRITERS: Mapping[type, Writer] = {
     SwapParts: parts_swapped,
     TrueDivision: truly_divided,
     WriteBack: written_back,
+    InConstructor: in_constructor,
+    OthersLeftOut: others_left_out,
+    FreezeRows: rows_frozen,
+    OffData: off_data,
+    CallWith: called_with,
     KeepLast: last_kept,
     CutAtEntry: cut_at_entry,
     Spread: spread,

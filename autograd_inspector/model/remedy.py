@@ -19,6 +19,7 @@ from autograd_inspector.model.rewrites import (
     AsProperty,
     BesideCall,
     BoundBase,
+    CallWith,
     Convert,
     CutAtEntry,
     CutCarried,
@@ -27,13 +28,17 @@ from autograd_inspector.model.rewrites import (
     EnterHere,
     EnterInRounds,
     FiniteMask,
+    FreezeRows,
     GoOn,
+    InConstructor,
     IntoBuffer,
     IntoParameter,
     KeepLast,
     KeepResult,
     MadeWith,
     NotCopied,
+    OffData,
+    OthersLeftOut,
     Reenter,
     ReturnAtEnd,
     ReturnGradient,
@@ -375,6 +380,11 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | InConstructor
+    | OthersLeftOut
+    | FreezeRows
+    | OffData
+    | CallWith
     | KeepLast
     | CutAtEntry
     | Spread

@@ -225,10 +225,14 @@ class KeepResult(Remedy, frozen=True):
 
 
 class NotCopied(Remedy, frozen=True):
-    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it, or what else ``by`` calls copying."""
+    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it, or what else ``by`` calls copying.
+
+    ``called``: only where the copy itself is called there, and nothing keeps it.
+    """
 
     at: Location
     by: str = "deepcopy"
+    called: bool = False
 
 
 class IntoBuffer(Remedy, frozen=True):
@@ -269,5 +273,39 @@ class CutAtEntry(Remedy, frozen=True):
 
 class KeepLast(Remedy, frozen=True):
     """Let an attribute keep a list of the one item that the statement at a place appends: none of the earlier ones."""
+
+    at: Location
+
+
+class CallWith(Remedy, frozen=True):
+    """Call a module with a computed tensor in the place of its parameter, by ``torch.func.functional_call``.
+
+    The statement at the place gives the parameter the values, ``net.weight.data = w``; ``call`` is where it is called.
+    """
+
+    at: Location
+    call: Location
+
+
+class OffData(Remedy, frozen=True):
+    """Modify a tensor itself where the call at a place modifies its ``.data``, or what ``detach()`` returns of it."""
+
+    at: Location
+
+
+class FreezeRows(Remedy, frozen=True):
+    """Zero the gradient of a part of a parameter by a hook, for ``w[:n].requires_grad = False`` at a place."""
+
+    at: Location
+
+
+class OthersLeftOut(Remedy, frozen=True):
+    """Leave out of the general group what the other groups have, of the list of groups in the file of a place."""
+
+    at: Location
+
+
+class InConstructor(Remedy, frozen=True):
+    """Call the method that the statement at a place calls on ``self`` once, at the end of the class's ``__init__``."""
 
     at: Location

@@ -14,6 +14,7 @@ from autograd_inspector.model.remedy import (
     Again,
     Insert,
     Operand,
+    OutOfPlace,
     Remedies,
     Remove,
     SetArgument,
@@ -21,6 +22,7 @@ from autograd_inspector.model.remedy import (
     Unblock,
     Undecorate,
 )
+from autograd_inspector.model.rewrites import CallWith, NotCopied, OffData
 
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
@@ -103,3 +105,27 @@ def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     place = analysis.capture.place(cut.ops[0].site)
     if place is not None:
         yield from ((SetArgument(place, function, "create_graph", "True"),) for function in _DIFFERENTIATE)
+
+
+def written_with_graph(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    """What is written by way of an alias is computed from, or written to, the tensor itself."""
+    capture, op = analysis.capture, cut.ops[0]
+    place = capture.place(op.site)
+    if place is None:
+        return
+    yield (NotCopied(place, called=True),)
+    targets = {write.tensor for write in op.writes} | {*op.outputs}
+    storages = {capture.tensors[tensor].storage for tensor in targets} - {-1}
+    parameters = {t for t in targets if capture.tensors[t].kind == "parameter"}
+    readers = (
+        reader
+        for reader in capture.ops[op.index + 1 :]
+        if not reader.writes and any(capture.tensors[t].storage in storages for t in reader.inputs) and reader.call >= 0
+    )
+    for reader in readers:
+        frames = [frame for frame in capture.site(reader.site) if frame.scope == place.scope]
+        yield from ((CallWith(place, frame),) for frame in frames)
+        break
+    if op.writes and not parameters:
+        yield (OutOfPlace(place, read_later=True),)
+        yield (OffData(place),)

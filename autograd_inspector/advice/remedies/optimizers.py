@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from autograd_inspector.advice.optimizer_snippets import group_added, model_of, remade, state_moved, stepper
+from autograd_inspector.advice.optimizer_snippets import collected, group_added, model_of, remade, state_moved, stepper
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -135,3 +135,18 @@ def state_brought(
         text = f"{name}.load_state_dict({name}.state_dict())"
     if text:
         yield from ((Insert(place, text, "behind"),) for place in left_behind if not place.library)
+
+
+def frozen_part(analysis: Analysis, parameters: Collection[int]) -> Iterator[Remedies]:
+    """A part of a model that an optimizer holds is frozen before that is made."""
+    held = [o for o in analysis.capture.placement.optimizers if not set(parameters).isdisjoint(o.held)]
+    collection, _ = collected(analysis, parameters)
+    whole = collection.removesuffix(".parameters()")
+    if not held or not collection:
+        return
+    text = (
+        f"for p in {collection}:\n    p.requires_grad_(False)"
+        if whole == collection
+        else f"{whole}.requires_grad_(False)"
+    )
+    yield from ((Insert(place, text),) for place in analysis.user_frames(held[0].site, "")[:1])

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.optimizers import given_instead
 from autograd_inspector.advice.toggled import left_toggled, to_untoggle, untoggled
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, served_alone
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -45,7 +48,7 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 ),
             ),
             tuple(names),
-            cures=tuple(untoggled(toggled)),
+            cures=(*untoggled(toggled), *_own_parameters(analysis, optimizer)),
         )
 
 
@@ -64,3 +67,13 @@ def why_frozen(analysis: Analysis, held: tuple[int, ...]) -> list[Location]:
     return list(frozen_here(analysis, held)) or [
         place for op in made for place in analysis.user_frames(op.site, "made here, without requires_grad")
     ]
+
+
+def _own_parameters(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """The parameters themselves, where it holds detached tensors on the memory of those of one model."""
+    tensors = analysis.capture.tensors
+    held = [tensor for tensor in optimizer.held if tensors[tensor].kind != "parameter"]
+    stores = {tensors[tensor].storage for tensor in held} - {-1}
+    theirs = [record.id for record in tensors if record.kind == "parameter" and record.storage in stores]
+    if held and len(stores) == len(held) and len({tensors[t].storage for t in theirs}) == len(stores):
+        yield from given_instead(analysis, optimizer, tuple(theirs))
