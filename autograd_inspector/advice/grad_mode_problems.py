@@ -85,6 +85,14 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
             else "Use `with torch.no_grad():` around the code that needs it; a call of set_grad_enabled(False) stays in effect."
         )
     frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
+    switching = analysis.capture.site(region.site)[:1]
+    if any(frame.library for frame in switching) and not region.api.startswith("torch.set_grad_enabled"):
+        function = short_name(switching[0].function)
+        return (
+            f"{api} of `{function}` was active",
+            f"Compute it outside of the call of `{function}`, or under `with torch.enable_grad():` within it.",
+            first,
+        )
     if place is None or place.function in frames:
         return f"{api} was active", fix, first
     function = short_name(place.function)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.program import Program, end_of, first_place, start_of
+from autograd_inspector.edits.scope import spelled_at
 from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
-from autograd_inspector.model.rewrites import ReturnAtEnd, ReturnIt, SwapReturned
+from autograd_inspector.model.rewrites import CallBackward, ReturnAtEnd, ReturnIt, SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -28,6 +29,24 @@ def backward_from(program: Program, remedy: BackwardFrom) -> list[Edit]:
                 program.edit(end_of(value), end_of(value), f"\n{indent}loss.backward()\n{indent}return loss"),
             ]
     return []
+
+
+def backward_before(program: Program, remedy: CallBackward) -> list[Edit]:
+    """``loss.backward()``, or ``out.loss.backward()`` where the function reads the loss off what it calls ``out``."""
+    statement = program.statement(remedy.at)
+    if statement is None:
+        return []
+    scope, name = program.source.scope_at(statement.lineno), remedy.name
+    for node in ast.walk(scope):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr="loss") if owner == remedy.name:
+                parent = program.source.parents.get(node)
+                name = f"{remedy.name}.loss"
+                if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+                    name = parent.targets[0].id
+                    break
+    text = spelled_at(program, statement, f"{name}.backward()")
+    return beside(program, statement, text, "before") if text else []
 
 
 def chained(program: Program, remedy: ChainRule) -> list[Edit]:

@@ -9,6 +9,7 @@ from autograd_inspector.edits.blocks import entered_in_rounds, goes_on, unblocke
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
 from autograd_inspector.edits.carried import cut_at_entry, cut_carried, last_kept
 from autograd_inspector.edits.closures import (
+    backward_before,
     backward_from,
     bound_now,
     chained,
@@ -47,7 +48,7 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
-from autograd_inspector.edits.freezing import frozen, unfrozen
+from autograd_inspector.edits.freezing import assigned, frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
 from autograd_inspector.edits.parameters import called_with, others_left_out, rows_frozen
@@ -109,8 +110,10 @@ from autograd_inspector.model.rewrites import (
     AsFunction,
     AsList,
     AsProperty,
+    AssignCompared,
     BesideCall,
     BoundBase,
+    CallBackward,
     CallWith,
     Convert,
     CutAtEntry,
@@ -209,6 +212,8 @@ _WRITERS: Mapping[type, Writer] = {
     SwapParts: parts_swapped,
     TrueDivision: truly_divided,
     WriteBack: written_back,
+    CallBackward: backward_before,
+    AssignCompared: assigned,
     InConstructor: in_constructor,
     OthersLeftOut: others_left_out,
     FreezeRows: rows_frozen,

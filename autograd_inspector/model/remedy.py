@@ -17,8 +17,10 @@ from autograd_inspector.model.rewrites import (
     AsFunction,
     AsList,
     AsProperty,
+    AssignCompared,
     BesideCall,
     BoundBase,
+    CallBackward,
     CallWith,
     Convert,
     CutAtEntry,
@@ -380,6 +382,8 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | CallBackward
+    | AssignCompared
     | InConstructor
     | OthersLeftOut
     | FreezeRows

@@ -309,3 +309,16 @@ class InConstructor(Remedy, frozen=True):
     """Call the method that the statement at a place calls on ``self`` once, at the end of the class's ``__init__``."""
 
     at: Location
+
+
+class AssignCompared(Remedy, frozen=True):
+    """Assign where the statement at a place only compares: ``p.requires_grad = True`` for ``p.requires_grad == True``."""
+
+    at: Location
+
+
+class CallBackward(Remedy, frozen=True):
+    """Call ``backward()`` before the statement at a place on a loss, which may be a part of what the variable has."""
+
+    at: Location
+    name: str

@@ -81,7 +81,7 @@ def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
             yield (Insert(place, gathered, "behind", outside_loops=True),)
     elif serves_one_loss(analysis, cut):
         yield from attached(analysis, cut.ops)
-        yield from written_with_graph(analysis, cut)
+    yield from written_with_graph(analysis, cut)
 
 
 def _reversed(analysis: Analysis, found: Estimator) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
@@ -137,16 +138,16 @@ def state_brought(
         yield from ((Insert(place, text, "behind"),) for place in left_behind if not place.library)
 
 
-def frozen_part(analysis: Analysis, parameters: Collection[int]) -> Iterator[Remedies]:
-    """A part of a model that an optimizer holds is frozen before that is made."""
+_SUBMODULE = re.compile(r'\.get_submodule\("([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"\)')
+
+
+def required(analysis: Analysis, parameters: Collection[int], *, grad: bool) -> Iterator[Remedies]:
+    """A part of a model that an optimizer holds is frozen before that is made, or (``grad``) requires grad."""
     held = [o for o in analysis.capture.placement.optimizers if not set(parameters).isdisjoint(o.held)]
     collection, _ = collected(analysis, parameters)
-    whole = collection.removesuffix(".parameters()")
+    whole = _SUBMODULE.sub(lambda found: f".{found[1]}", collection.removesuffix(".parameters()"))
     if not held or not collection:
         return
-    text = (
-        f"for p in {collection}:\n    p.requires_grad_(False)"
-        if whole == collection
-        else f"{whole}.requires_grad_(False)"
-    )
+    one_by_one = not collection.endswith(".parameters()")
+    text = f"for p in {collection}:\n    p.requires_grad_({grad})" if one_by_one else f"{whole}.requires_grad_({grad})"
     yield from ((Insert(place, text),) for place in analysis.user_frames(held[0].site, "")[:1])

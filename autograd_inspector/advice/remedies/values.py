@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import prod
 from typing import Final, Literal
 
+from autograd_inspector.advice.operands import operand
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -119,10 +121,10 @@ def filled(analysis: Analysis, fault: ValueFault, run: Backward) -> Iterator[Rem
     for op in capture.ops[max(fault.op, 0) : run.start]:
         read = [t for t in op.inputs if t in holding or capture.tensors[t].storage in stores]
         if op.index in above and op.recorded and read:
-            name = capture.tensors[read[0]].variable
-            if name.isidentifier():
-                frames = analysis.user_frames(op.site, "")
-                yield from ((Substitute(frame, name, "{}.nan_to_num()"),) for frame in frames)
+            for name in (operand(analysis, op, read[0]), capture.tensors[read[0]].variable):
+                if is_path(name):
+                    frames = analysis.user_frames(op.site, "")
+                    yield from ((Substitute(frame, name, "{}.nan_to_num()"),) for frame in frames)
             return
 
 

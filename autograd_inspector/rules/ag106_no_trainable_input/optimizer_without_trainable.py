@@ -71,9 +71,8 @@ def why_frozen(analysis: Analysis, held: tuple[int, ...]) -> list[Location]:
 
 def _own_parameters(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
     """The parameters themselves, where it holds detached tensors on the memory of those of one model."""
-    tensors = analysis.capture.tensors
-    held = [tensor for tensor in optimizer.held if tensors[tensor].kind != "parameter"]
-    stores = {tensors[tensor].storage for tensor in held} - {-1}
-    theirs = [record.id for record in tensors if record.kind == "parameter" and record.storage in stores]
-    if held and len(stores) == len(held) and len({tensors[t].storage for t in theirs}) == len(stores):
+    tensors, owners = analysis.capture.tensors, analysis.capture.owners
+    stores = {tensors[tensor].storage for tensor in optimizer.held if tensor not in owners} - {-1}
+    theirs = [tensor for tensor in owners if tensors[tensor].storage in stores]
+    if stores and len(theirs) == len(optimizer.held):
         yield from given_instead(analysis, optimizer, tuple(theirs))
