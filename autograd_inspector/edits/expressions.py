@@ -11,8 +11,8 @@ from autograd_inspector.edits.scope import all_known
 from autograd_inspector.edits.statements import left_out
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.remedy import Operand, Rename, SetArgument, StraightThrough, Substitute, TakeOff
-from autograd_inspector.source.fragments import expression, is_path
+from autograd_inspector.model.remedy import Operand, Rename, SetArgument, Substitute, TakeOff
+from autograd_inspector.source.fragments import expression
 from autograd_inspector.source.writing import written
 
 _METHODS = {"detach", "detach_", "item", "numpy", "tolist", "cpu"}
@@ -20,7 +20,7 @@ _TENSORS = {"tensor", "as_tensor", "from_numpy", "asarray", "array"}
 _FUNCTIONS = _TENSORS | {"detach", "Parameter", "float"}
 """What copies a value without its history; around one of them the others are left out as well."""
 
-_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
+ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
 
 
 def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
@@ -47,7 +47,7 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
         text = remedy.joined.format(text)
     elif isinstance(inner, ast.List):
         text = ""
-    elif not isinstance(inner, _ATOMS) and not stands_alone(program, outer):
+    elif not isinstance(inner, ATOMS) and not stands_alone(program, outer):
         text = f"({text})"
     return [program.edit(start_of(outer), end_of(outer), text)] if text else []
 
@@ -233,92 +233,6 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     return [] if operand is None or isinstance(operand, ast.Starred) else [filled(program, operand, remedy.new)]
 
 
-def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
-    """``x + (hard - x).detach()``, with the cast that a comparison is followed by."""
-    node = program.expression(remedy.at)
-    if remedy.between:
-        return _between(program, node)
-    read = program.expression(remedy.soft) if remedy.soft is not None else node
-    operand = _compared(read, remedy.soft or remedy.at) if read is not None else None
-    if node is None or operand is None or isinstance(operand, ast.Starred):
-        return []
-    whole = program.statement_of(node)
-    if isinstance(whole, ast.Expr) and whole.value is node:
-        return _kept_in_variable(program, node, operand)
-    outer = program.source.parents.get(node)
-    cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
-    if isinstance(cast, ast.Call) and isinstance(outer, ast.Attribute) and outer.attr in CASTS and cast.func is outer:
-        node = cast
-    elif isinstance(node, ast.Compare):
-        return []  # A boolean has no sum with what it was compared to.
-    soft, hard = program.written(operand), program.written(node)
-    within = start_of(node) <= start_of(operand) and end_of(operand) <= end_of(node)
-    if not within and not is_path(operand):
-        return []
-    first = soft
-    if remedy.call or not is_path(operand):
-        # Computed twice it might draw, or count, twice.
-        statement = program.statement_of(node)
-        free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
-        if not free:
-            return []
-        closed = soft if isinstance(operand, _ATOMS) else f"({soft})"
-        soft, first = free[0], f"({free[0]} := {closed + remedy.call if remedy.call else soft})"
-        if within:
-            before, behind = (
-                program.within(start_of(node), start_of(operand)),
-                program.within(end_of(operand), end_of(node)),
-            )
-            hard = before + soft + behind
-    text = f"{first} + ({hard} - {soft}).detach()"
-    return [program.edit(start_of(node), end_of(node), text if stands_alone(program, node) else f"({text})")]
-
-
-def _kept_in_variable(program: Program, node: ast.expr, operand: ast.expr) -> list[Edit]:
-    """``y = y + (y.clamp(0, 1) - y).detach()`` for the statement ``y.clamp_(0, 1)``."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if owner is operand and method.endswith("_"):
-            name = program.written(owner)
-        case _:
-            return []
-    if not isinstance(owner, ast.Name):
-        return []
-    behind = program.within(end_of(node.func), end_of(node))
-    text = f"{name} = {name} + ({name}.{method[:-1]}{behind} - {name}).detach()"
-    return [program.edit(start_of(node), end_of(node), text)]
-
-
-def _between(program: Program, node: ast.expr | None) -> list[Edit]:
-    """``(soft := (x - t).sigmoid()) + ((x > t).float() - soft).detach()`` for ``(x > t).float()``."""
-    match node:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(
-            op, (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
-        ):
-            larger, smaller = (left, right) if isinstance(op, (ast.Gt, ast.GtE)) else (right, left)
-        case _:
-            return []
-    outer = program.source.parents.get(node)
-    cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
-    statement = program.statement_of(node)
-    free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
-    if not (isinstance(cast, ast.Call) and cast.func is outer and called(cast) in CASTS and free):
-        return []
-    one, other = (
-        program.written(part) if isinstance(part, _ATOMS) else f"({program.written(part)})"
-        for part in (larger, smaller)
-    )
-    text = f"({free[0]} := ({one} - {other}).sigmoid()) + ({program.written(cast)} - {free[0]}).detach()"
-    return [program.edit(start_of(cast), end_of(cast), text if stands_alone(program, cast) else f"({text})")]
-
-
-_SOFT = ("soft", "soft_value", "before_rounding")
-CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
-
-
-def _compared(node: ast.expr, at: Location) -> ast.expr | None:
-    return node.left if isinstance(node, ast.Compare) else operand_of(node, at, first=True)
-
-
 def operand_of(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
     """The receiver of a method, the first or last argument of a function, or what an operator stands beside."""
     match node:
@@ -337,10 +251,10 @@ def filled(program: Program, node: ast.expr, new: str) -> Edit:
     """The change to ``new``, with the node's own text in place of ``{}``; brackets stand where they are needed."""
     text = program.written(node)
     inside = any(around in new for around in ("({})", "({},", ", {})"))
-    if not inside and not isinstance(node, _ATOMS):
+    if not inside and not isinstance(node, ATOMS):
         text = f"({text})"
     filled = new.replace("{}", text)
-    if not isinstance(expression(filled), _ATOMS) and not stands_alone(program, node):
+    if not isinstance(expression(filled), ATOMS) and not stands_alone(program, node):
         filled = f"({filled})"
     return program.edit(start_of(node), end_of(node), filled)
 

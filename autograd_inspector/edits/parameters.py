@@ -16,7 +16,7 @@ _PAIR = 2
 
 
 def called_with(program: Program, remedy: CallWith) -> list[Edit]:
-    """``weight = w`` and ``functional_call(net, {"weight": weight}, (x,))`` for ``net.weight.data = w`` and ``net(x)``."""
+    """``functional_call(net, {"weight": weight}, (x,))`` for ``net(x)`` behind ``net.weight.data = w``."""
     statement, call = program.statement(remedy.at), program.expression(remedy.call)
     found = _given(statement)
     if found is None or statement is None or not isinstance(call, ast.Call) or not is_path(call.func):

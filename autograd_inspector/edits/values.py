@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-from autograd_inspector.edits.expressions import CASTS, called, operand_of, stands_alone, with_argument
+from autograd_inspector.edits.expressions import called, operand_of, stands_alone, with_argument
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
@@ -15,12 +15,10 @@ from autograd_inspector.model.rewrites import (
     FiniteMask,
     MadeWith,
     RootOfVariance,
-    SampleThrough,
     Spread,
 )
-from autograd_inspector.source.fragments import is_path
 
-_CLOSED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_CLOSED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 _EPS = "1e-12"
 
 
@@ -119,39 +117,3 @@ def spread(program: Program, remedy: Spread) -> list[Edit]:
     begins_at_zero = isinstance(start, ast.Constant) and start.value == 0
     text = f"{last} * {inner}" if begins_at_zero else f"{program.written(start)} + ({last} - {first}) * {inner}"
     return [program.edit(start_of(call), end_of(call), text if stands_alone(program, call) else f"({text})")]
-
-
-def sample_through(program: Program, remedy: SampleThrough) -> list[Edit]:
-    """``d.probs + (d.sample() - d.probs).detach()``, and so of a ``one_hot(d.sample(), n).float()``."""
-    hard, draw = program.expression(remedy.at), program.expression(remedy.draw)
-    statement = program.statement_of(draw) if draw is not None else None
-    match draw:
-        case ast.Call(func=ast.Attribute(value=owner, attr="sample")) if hard is not None and statement is not None:
-            pass
-        case _:
-            return []
-    hard = _with_cast(program, hard)
-    text, name, edits = program.written(hard), program.written(owner), list[Edit]()
-    if not is_path(owner):
-        name = next((free for free in _FREE if not all_known(program, statement, free)), "")
-        if not name or not program.begins_its_line(statement) or not isinstance(statement, _SIMPLE):
-            return []
-        begin = start_of(statement)
-        edits.append(program.edit(begin, begin, f"{name} = {program.written(owner)}\n{program.indent(statement)}"))
-        if any(node is draw for node in ast.walk(hard)):
-            text = text.replace(program.written(owner), name, 1)
-        else:
-            edits.append(program.edit(start_of(owner), end_of(owner), name))
-    text = f"{name}.probs + ({text} - {name}.probs).detach()"
-    return [*edits, program.edit(start_of(hard), end_of(hard), text if stands_alone(program, hard) else f"({text})")]
-
-
-_FREE = ("dist", "distribution", "drawn_from")
-_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
-
-
-def _with_cast(program: Program, node: ast.expr) -> ast.expr:
-    """``one_hot(x).float()`` around ``one_hot(x)``."""
-    outer = program.source.parents.get(node)
-    cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
-    return cast if isinstance(cast, ast.Call) and cast.func is outer and called(cast) in CASTS else node

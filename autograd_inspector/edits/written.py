@@ -29,6 +29,7 @@ from autograd_inspector.edits.constructs import (
     written_back,
 )
 from autograd_inspector.edits.derivatives import gradient_returned
+from autograd_inspector.edits.estimators import sample_through, straight_through
 from autograd_inspector.edits.exchanged import (
     also_detached,
     also_given,
@@ -43,7 +44,6 @@ from autograd_inspector.edits.exchanged import (
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
-    straight_through,
     substituted,
     taken_off,
     with_operand,
@@ -62,7 +62,6 @@ from autograd_inspector.edits.values import (
     made_with,
     masked_finitely,
     root_of_variance,
-    sample_through,
     spread,
 )
 from autograd_inspector.model.edit import Edit

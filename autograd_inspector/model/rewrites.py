@@ -312,7 +312,7 @@ class InConstructor(Remedy, frozen=True):
 
 
 class AssignCompared(Remedy, frozen=True):
-    """Assign where the statement at a place only compares: ``p.requires_grad = True`` for ``p.requires_grad == True``."""
+    """Assign where the statement at a place only compares: ``flag = True`` for ``flag == True``."""
 
     at: Location
 

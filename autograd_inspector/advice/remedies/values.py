@@ -54,17 +54,17 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
         yield (Operand(place, "whole", "{}.nan_to_num()"),)
         return
     if is_a(op.name, OpKind.SPREADS):
-        yield (RootOfVariance(place, biased=forward),)
-        if forward and "unbiased" not in place.expression:
-            yield (SetArgument(place, op.name, "correction", "0"),)
+        # Its derivative is not finite there either, where it has one.
+        root, told = (RootOfVariance(place, biased=forward),), "unbiased" in place.expression
+        biased = (SetArgument(place, op.name, "correction", "0"),)
+        yield from ((root, biased) if op.recorded else (biased, root)) if forward and not told else (root,)
         return
     yield from _with_option(analysis, op, place)
     for kinds, which, instead in _GUARDS:
         if is_a(op.name, kinds):
-            if is_a(op.name, OpKind.REVERSED):
-                which = "last" if which == "first" else "first"
             root = is_a(op.name, OpKind.TAKES_ROOT) and not forward
-            yield (Operand(place, which, "{} + 1e-12" if root else instead),)
+            side = "last" if is_a(op.name, OpKind.REVERSED) else which
+            yield (Operand(place, side, "{} + 1e-12" if root else instead),)
             return
 
 
