@@ -114,7 +114,7 @@ def _stored_without_graph(analysis: Analysis, held: TensorHeld) -> Iterator[Reme
     """The same, where a line may store several tensors as one tuple: a state of two parts."""
     place = analysis.capture.place(held.site)
     stored = statement(place.source) if place is not None else None
-    whole = isinstance(stored, ast.Assign) and is_path_node(stored.value)
+    whole = isinstance(stored, ast.Assign) and all(map(is_path_node, (*stored.targets, stored.value)))
     if place is not None and whole and re.search(rf"(?<!\w){re.escape(held.name)}\[\d+\]$", held.path) is not None:
         yield (Substitute(place, "", "tuple(t.detach() for t in {})"),)
         return

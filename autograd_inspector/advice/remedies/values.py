@@ -55,9 +55,9 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
         return
     if is_a(op.name, OpKind.SPREADS):
         # Its derivative is not finite there either, where it has one.
-        root, told = (RootOfVariance(place, biased=forward),), "unbiased" in place.expression
+        stable, told = (RootOfVariance(place, biased=forward),), "unbiased" in place.expression
         biased = (SetArgument(place, op.name, "correction", "0"),)
-        yield from ((root, biased) if op.recorded else (biased, root)) if forward and not told else (root,)
+        yield from ((stable, biased) if op.recorded else (biased, stable)) if forward and not told else (stable,)
         return
     yield from _with_option(analysis, op, place)
     for kinds, which, instead in _GUARDS:
