@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
@@ -129,3 +130,17 @@ def written_with_graph(analysis: Analysis, cut: GradientCut) -> Iterator[Remedie
     if op.writes and not parameters:
         yield (OutOfPlace(place, read_later=True),)
         yield (OffData(place),)
+
+
+def served_elsewhere(analysis: Analysis, cut: GradientCut) -> bool:
+    """Whether a value left autograd that has the parameters' gradient by another way than through this cut.
+
+    That is never meant, and a `detach()` may be: without the one the other can stay.
+    """
+    leaves = Leaves(analysis.capture, analysis.flow)
+    for other in analysis.harmful_cuts:
+        read = [tensor for op in other.ops for tensor in op.inputs]
+        made = [op for op in map(analysis.flow.birth, read) if op is not None]
+        if other.cause == "left autograd" and any(set(cut.parameters) <= set(leaves.above(op)) for op in made):
+            return True
+    return False
