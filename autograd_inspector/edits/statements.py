@@ -113,7 +113,7 @@ def _put(program: Program, statement: ast.stmt, text: str, lines: str, where: st
 def moved(program: Program, remedy: Move) -> list[Edit]:
     """One statement before or behind another: each by what it is a part of in the innermost block around both."""
     pair = _pair(program, remedy.at, remedy.to)
-    if pair is None or pair[0] is pair[1] or not _may_pass(program, *pair):
+    if pair is None or pair[0] is pair[1] or not (remedy.read or _may_pass(program, *pair)):
         return []
     return _moved(program, *pair, remedy.where)
 

@@ -28,7 +28,7 @@ from autograd_inspector.edits.constructs import (
     truly_divided,
     written_back,
 )
-from autograd_inspector.edits.derivatives import gradient_returned
+from autograd_inspector.edits.derivatives import grad_of_whole, gradient_returned
 from autograd_inspector.edits.estimators import sample_through, straight_through
 from autograd_inspector.edits.exchanged import (
     also_detached,
@@ -124,6 +124,7 @@ from autograd_inspector.model.rewrites import (
     FiniteMask,
     FreezeRows,
     GoOn,
+    GradOfWhole,
     InConstructor,
     IntoBuffer,
     IntoParameter,
@@ -211,6 +212,7 @@ _WRITERS: Mapping[type, Writer] = {
     SwapParts: parts_swapped,
     TrueDivision: truly_divided,
     WriteBack: written_back,
+    GradOfWhole: grad_of_whole,
     CallBackward: backward_before,
     AssignCompared: assigned,
     InConstructor: in_constructor,

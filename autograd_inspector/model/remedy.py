@@ -32,6 +32,7 @@ from autograd_inspector.model.rewrites import (
     FiniteMask,
     FreezeRows,
     GoOn,
+    GradOfWhole,
     InConstructor,
     IntoBuffer,
     IntoParameter,
@@ -125,11 +126,15 @@ class Insert(Remedy, frozen=True):
 
 
 class Move(Remedy, frozen=True):
-    """Put the statement at one place before or behind that at another, in the block that both are in."""
+    """Put the statement at one place before or behind that at another, in the block that both are in.
+
+    ``read``: the other one is to read what this one sets, so that it computes with something else.
+    """
 
     at: Location
     to: Location
     where: Literal["before", "behind"] = "behind"
+    read: bool = False
 
 
 class SetArgument(Remedy, frozen=True):
@@ -382,6 +387,7 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | GradOfWhole
     | CallBackward
     | AssignCompared
     | InConstructor

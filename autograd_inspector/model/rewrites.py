@@ -322,3 +322,13 @@ class CallBackward(Remedy, frozen=True):
 
     at: Location
     name: str
+
+
+class GradOfWhole(Remedy, frozen=True):
+    """Differentiate by a whole tensor, and take the part of the result: ``grad(u, xt)[:, 1:]`` for ``grad(u, t)``.
+
+    The call at a place is given the part, which the statement at ``made`` took by a subscript.
+    """
+
+    at: Location
+    made: Location

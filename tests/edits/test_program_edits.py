@@ -139,6 +139,101 @@ CASES = {
             "net.weight.register_hook(lambda grad, trained=trained: grad * trained)",
         ],
     ),
+    "a value that is detached and leaves autograd on the next line": (
+        """
+        enc, dec = nn.Linear(4, 4), nn.Linear(4, 4)
+        opt = torch.optim.SGD([*enc.parameters(), *dec.parameters()], lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            z = enc(torch.randn(6, 4)).detach()
+            z = torch.tensor(z.numpy())
+            dec(z).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["z = enc(torch.randn(6, 4))"],
+    ),
+    "a loss that is rewrapped beside an estimator that is meant": (
+        """
+        enc, dec, codes = nn.Linear(4, 4), nn.Linear(4, 4), nn.Embedding(8, 4)
+        opt = torch.optim.SGD([*enc.parameters(), *dec.parameters(), *codes.parameters()], lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            x = torch.randn(6, 4)
+            z = enc(x)
+            q = codes(torch.cdist(z, codes.weight).argmin(1))
+            aux = (q - z.detach()).pow(2).mean() + 0.25 * (z - q.detach()).pow(2).mean()
+            loss = torch.tensor(aux) + (dec(z + (q - z).detach()) - x).pow(2).mean()
+            loss.backward()
+            opt.step()
+        """,
+        ["loss = aux + (dec(z + (q - z).detach()) - x).pow(2).mean()"],
+    ),
+    "a derivative by columns": (
+        """
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            xt = torch.rand(6, 2, requires_grad=True)
+            u = net(xt).sum()
+            x, t = xt[:, :1], xt[:, 1:]
+            u_t = torch.autograd.grad(u, t, create_graph=True)[0]
+            u_x = torch.autograd.grad(u, x, create_graph=True)[0]
+            opt.zero_grad()
+            (u_t + u_x).pow(2).mean().backward()
+            opt.step()
+        """,
+        [
+            "u_t = torch.autograd.grad(u, xt, create_graph=True)[0][:, 1:]",
+            "u_x = torch.autograd.grad(u, xt, create_graph=True)[0][:, :1]",
+        ],
+    ),
+    "a gradient that is computed where that of another input is asked for": (
+        """
+        class Linear(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, w, b):
+                ctx.save_for_backward(x, w)
+                return x @ w.t() + b
+
+            @staticmethod
+            def backward(ctx, grad):
+                x, w = ctx.saved_tensors
+                grad_x = grad_w = grad_b = None
+                if ctx.needs_input_grad[0]:
+                    grad_x = grad @ w
+                if ctx.needs_input_grad[0]:
+                    grad_w = grad.t() @ x
+                if ctx.needs_input_grad[2]:
+                    grad_b = grad.sum(0)
+                return grad_x, grad_w, grad_b
+
+        net = nn.Linear(4, 2)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            Linear.apply(torch.randn(6, 4), net.weight, net.bias).pow(2).mean().backward()
+            opt.step()
+        """,
+        ["if ctx.needs_input_grad[1]:"],
+    ),
+    "probes that are stepped before their backward": (
+        """
+        net, probe = nn.Linear(4, 4), nn.Linear(4, 1)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        probe_opt = torch.optim.SGD(probe.parameters(), lr=0.1)
+        for _ in range(3):
+            x = torch.randn(6, 4)
+            opt.zero_grad()
+            net(x).pow(2).mean().backward()
+            opt.step()
+            with torch.no_grad():
+                h = net(x)
+            probe_opt.zero_grad()
+            probe_opt.step()
+            probe(h).pow(2).mean().backward()
+        """,
+        [],
+    ),
     "parameters of two groups": (
         """
         net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
