@@ -10,6 +10,7 @@ from autograd_inspector.advice.operands import operand
 from autograd_inspector.advice.remedies.graphs import (
     computed_again,
     contents_detached,
+    kept_last,
     kept_without_graph,
     retained,
 )
@@ -139,6 +140,7 @@ def carry_cures(
         yield from kept_without_graph(analysis, held, made, freed_by)
     elif held is not None:
         yield from contents_detached(analysis, held, run)
+        yield from kept_last(analysis, held, made)
     read = operand(analysis, reader, tensor) or carried_name(analysis, reader, tensor)
     yield from written_off(analysis, read, reader, made, freed_by)
 

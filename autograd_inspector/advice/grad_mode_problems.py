@@ -11,6 +11,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.advice.remedies.cuts import recorded
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import callee
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -85,6 +86,11 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
             else "Use `with torch.no_grad():` around the code that needs it; a call of set_grad_enabled(False) stays in effect."
         )
     frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
+    by_library = any(frame.library for frame in analysis.capture.site(region.site)[:1])
+    called = callee(place) if by_library and place is not None and not place.library else ""
+    if called:
+        fix = f"Compute it without `{called}()`, which switches grad mode off."
+        return f"{api} of `{called}()` was active", fix, first
     if place is None or place.function in frames:
         return f"{api} was active", fix, first
     function = short_name(place.function)

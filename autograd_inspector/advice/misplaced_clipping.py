@@ -6,15 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.protocol import brought_forward, in_order
+from autograd_inspector.advice.optimizer_snippets import model_of
+from autograd_inspector.advice.remedies.protocol import brought_forward, in_order, optimizer_name
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.remedy import Remedies, Remove
-from autograd_inspector.model.rewrites import AsList
+from autograd_inspector.model.remedy import Operand, Remedies, Remove
+from autograd_inspector.model.rewrites import AsList, NotCopied
 from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
 
@@ -145,8 +146,21 @@ def _clip_finding(
         _FIXES.get(what, "Clip between backward() and step()."),
         (*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())),
         tuple(dict.fromkeys(names)) or ("clip_grad",),
-        cures=tuple(_moved(analysis, site, what, other)),
+        cures=tuple(_moved(analysis, site, what, other) if what != "other" else _of_the_stepped(analysis, site, reads)),
     )
+
+
+def _of_the_stepped(analysis: Analysis, site: int, reads: list[GradRead]) -> Iterator[Remedies]:
+    """The call clips what the optimizer holds whose step follows: the model itself, where it was given a copy."""
+    place = analysis.capture.place(site)
+    step = next((step for step in analysis.capture.steps if reads and step.at >= reads[-1].at), None)
+    if place is None:
+        return
+    yield (NotCopied(place),)
+    if step is not None:
+        model = model_of(analysis, [parameter.tensor for parameter in step.parameters])
+        group = f'[p for group in {optimizer_name(analysis, step)}.param_groups for p in group["params"]]'
+        yield from ((Operand(place, "argument", text),) for text in (model and f"{model}.parameters()", group) if text)
 
 
 def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Remedies]:

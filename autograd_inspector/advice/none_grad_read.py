@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy import Move, Remedies
 
 Reason = tuple[str, str, tuple[Location, ...]]
 """What happened, what to write instead, where."""
@@ -29,7 +32,7 @@ def too_early_or_late(analysis: Analysis) -> Iterator[Problem]:
     read = failed_read(analysis)
     reason = None if read is None or not _learns(analysis, read) else _cleared(analysis, read) or _early(analysis, read)
     if read is not None and reason is not None:
-        yield _problem(analysis, read, reason)
+        yield _problem(analysis, read, reason, tuple(_cleared_earlier(analysis, read)))
 
 
 def never_there(analysis: Analysis) -> Iterator[Problem]:
@@ -47,6 +50,18 @@ def _learns(analysis: Analysis, read: GradRead) -> bool:
 
 
 def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
+    last = _clearing_before(analysis, read)
+    if last is None:
+        return None
+    return (
+        "it was cleared after backward() and before it was read",
+        "Read it between backward() and zero_grad().",
+        analysis.user_frames(last[1], "cleared here"),
+    )
+
+
+def _clearing_before(analysis: Analysis, read: GradRead) -> tuple[Backward, int] | None:
+    """(the last backward that computed the gradient, the site of what cleared it since)."""
     capture, tensor = analysis.capture, read.tensor
     runs = [r for r in capture.completed_runs if r.end <= read.at]
     runs = [run for run in runs if tensor in run.reached and tensor not in run.empty]
@@ -56,13 +71,15 @@ def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
     calls = [(call.at, call.site) for call in clearings(analysis, [tensor], since, read.at)]
     writes = [(w.at, w.site) for w in capture.grad_writes if since <= w.at <= read.at and w.tensor == tensor]
     last = max((*calls, *writes), default=None)
-    if last is None:
-        return None
-    return (
-        "it was cleared after backward() and before it was read",
-        "Read it between backward() and zero_grad().",
-        analysis.user_frames(last[1], "cleared here"),
-    )
+    return None if last is None else (runs[-1], last[1])
+
+
+def _cleared_earlier(analysis: Analysis, read: GradRead) -> Iterator[Remedies]:
+    """What clears comes before the backward: the gradients stay until the next one."""
+    found = _clearing_before(analysis, read)
+    pair = None if found is None else meeting(analysis, found[1], found[0].site)
+    if pair is not None and pair[0].lineno > pair[1].lineno:
+        yield (Move(*pair, "before"),)
 
 
 def _early(analysis: Analysis, read: GradRead) -> Reason | None:
@@ -99,7 +116,7 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
     )
 
 
-def _problem(analysis: Analysis, read: GradRead, reason: Reason) -> Problem:
+def _problem(analysis: Analysis, read: GradRead, reason: Reason, cures: tuple[Remedies, ...] = ()) -> Problem:
     why, fix, places = reason
     name = name_of(analysis, read.tensor)
     reading = analysis.user_frames(read.site, ".grad read here")
@@ -109,4 +126,5 @@ def _problem(analysis: Analysis, read: GradRead, reason: Reason) -> Problem:
         fix,
         (*places, *reading),
         (name,),
+        cures=cures,
     )

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import RequiresGradChanged, Step
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Insert, Remedies
+from autograd_inspector.model.wording import join_names
 
 _TOGGLE = "toggle_optimizer"
 
@@ -58,3 +59,11 @@ def untoggled(left: Iterable[LeftToggled]) -> Iterator[Remedies]:
     remedies = tuple(Insert(each.step, each.code, "behind") for each in left)
     if remedies:
         yield remedies
+
+
+def to_untoggle(left: Iterable[LeftToggled]) -> str:
+    """The advice."""
+    code = join_names((f"`{each.code}`" for each in left), 2)
+    return (
+        f"Call {code} after step(): toggle_optimizer() keeps the parameters of the other optimizers frozen until then."
+    )

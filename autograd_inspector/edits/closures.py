@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.edits.program import Program, end_of, first_place, start_of
+from autograd_inspector.edits.scope import spelled_at
 from autograd_inspector.edits.statements import beside, outwards
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import BackwardFrom, BindNow, ChainRule, ReturnAlso
-from autograd_inspector.model.rewrites import ReturnIt, SwapReturned
+from autograd_inspector.model.rewrites import CallBackward, ReturnAtEnd, ReturnIt, SwapReturned
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.index import Function
 
@@ -28,6 +29,24 @@ def backward_from(program: Program, remedy: BackwardFrom) -> list[Edit]:
                 program.edit(end_of(value), end_of(value), f"\n{indent}loss.backward()\n{indent}return loss"),
             ]
     return []
+
+
+def backward_before(program: Program, remedy: CallBackward) -> list[Edit]:
+    """``loss.backward()``, or ``out.loss.backward()`` where the function reads the loss off what it calls ``out``."""
+    statement = program.statement(remedy.at)
+    if statement is None:
+        return []
+    scope, name = program.source.scope_at(statement.lineno), remedy.name
+    for node in ast.walk(scope):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner), attr="loss") if owner == remedy.name:
+                parent = program.source.parents.get(node)
+                name = f"{remedy.name}.loss"
+                if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+                    name = parent.targets[0].id
+                    break
+    text = spelled_at(program, statement, f"{name}.backward()")
+    return beside(program, statement, text, "before") if text else []
 
 
 def chained(program: Program, remedy: ChainRule) -> list[Edit]:
@@ -127,6 +146,19 @@ def _end_of_argument(argument: ast.arg) -> tuple[int, int]:
 
 def _read(function: ast.Lambda | Function) -> set[str]:
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def returned_at_end(program: Program, remedy: ReturnAtEnd) -> list[Edit]:
+    """``return loss`` behind the last statement of a function without a return."""
+    function = program.source.scope_at(remedy.at.lineno)
+    if not isinstance(function, ast.FunctionDef):
+        return []
+    own = [node for node in ast.walk(function) if program.source.scope_at(getattr(node, "lineno", 0)) is function]
+    returns = any(isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) for node in own)
+    set_here = any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == remedy.name for n in own)
+    if returns or not set_here:
+        return []
+    return beside(program, function.body[-1], f"return {remedy.name}", "behind")
 
 
 def returned(program: Program, remedy: ReturnIt) -> list[Edit]:

@@ -7,7 +7,7 @@ import ast
 from autograd_inspector.edits.expressions import called
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.rewrites import ReturnGradient
+from autograd_inspector.model.rewrites import GradOfWhole, ReturnGradient
 
 _SAME = {"clone", "view_as", "contiguous", "detach"}
 """Methods whose result has the values of what they are called on."""
@@ -27,10 +27,11 @@ def gradient_returned(program: Program, remedy: ReturnGradient) -> list[Edit]:
         return []
     inputs = [argument.arg for argument in forward.args.args][1:]
     value, returned = _only_return(forward), _only_return(backward)
-    if value is None or returned is None or _set_inside(forward) & set(inputs):
-        return []
+    parts = returned.elts if isinstance(returned, ast.Tuple) else [returned] if returned is not None else []
+    asked = [edit for number in range(len(inputs)) for edit in _asked_for(program, backward, parts, number)]
+    if asked or value is None or _set_inside(forward) & set(inputs):
+        return asked
     known = _set_inside(backward)
-    parts = returned.elts if isinstance(returned, ast.Tuple) else [returned]
     edits = []
     for number, part in enumerate(parts[: len(inputs)]):
         if number in remedy.inputs and _is_nothing(part):
@@ -42,6 +43,62 @@ def gradient_returned(program: Program, remedy: ReturnGradient) -> list[Edit]:
 
 
 _CTX_AND_GRADIENT = 2
+
+
+def _asked_for(program: Program, backward: ast.FunctionDef, parts: list[ast.expr], number: int) -> list[Edit]:
+    """``ctx.needs_input_grad[2]`` for another number, where the gradient of input 2 is computed if that is asked."""
+    name = parts[number] if number < len(parts) else None
+    found = []
+    for node in ast.walk(backward):
+        match node:
+            case ast.If(
+                test=ast.Subscript(
+                    value=ast.Attribute(attr="needs_input_grad"), slice=ast.Constant(value=int() as given) as index
+                ),
+                body=[ast.Assign(targets=[ast.Name(id=computed)])],
+            ) if isinstance(name, ast.Name) and computed == name.id and given != number:
+                found.append(program.edit(start_of(index), end_of(index), str(number)))
+    return found
+
+
+def grad_of_whole(program: Program, remedy: GradOfWhole) -> list[Edit]:
+    """``grad(u, xt)[0][:, 1:]`` for ``grad(u, t)[0]`` behind ``t = xt[:, 1:]``; of its other columns as well."""
+    statement, call = program.statement(remedy.made), program.expression(remedy.at)
+    parts = _parts_taken(statement) if statement is not None else {}
+    if not parts or not isinstance(call, ast.Call):
+        return []
+    scope, edits = program.source.scope_at(call.lineno), list[Edit]()
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Call) or called(node) != called(call):
+            continue
+        given = [each for each in node.args[1:_BY] if isinstance(each, ast.Name) and each.id in parts]
+        outer = program.source.parents.get(node)
+        first = isinstance(outer, ast.Subscript) and isinstance(outer.slice, ast.Constant)
+        if not given or (called(node) == "grad" and not first):
+            continue
+        taken = parts[given[0].id]
+        end = end_of(outer) if first and isinstance(outer, ast.Subscript) else end_of(node)
+        edits.append(program.edit(start_of(given[0]), end_of(given[0]), program.written(taken.value)))
+        edits.append(program.edit(end, end, f"[{program.written(taken.slice)}]"))
+    return edits
+
+
+_BY = 2
+"""The second argument is what is differentiated by."""
+
+
+def _parts_taken(statement: ast.stmt) -> dict[str, ast.Subscript]:
+    """Variable -> the subscript that gives it its value, of ``x, t = xt[:, :1], xt[:, 1:]``."""
+    match statement:
+        case ast.Assign(targets=[ast.Name() as target], value=ast.Subscript() as value):
+            pairs: list[tuple[ast.expr, ast.expr]] = [(target, value)]
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            pairs = list(zip(targets, values, strict=True))
+        case _:
+            return {}
+    return {
+        target.id: value for target, value in pairs if isinstance(target, ast.Name) and isinstance(value, ast.Subscript)
+    }
 
 
 def _only_return(function: ast.FunctionDef) -> ast.expr | None:

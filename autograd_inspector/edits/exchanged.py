@@ -197,5 +197,11 @@ def not_copied(program: Program, remedy: NotCopied) -> list[Edit]:
     return [
         program.edit(start_of(node), end_of(node), program.written(node.args[0]))
         for node in copies
-        if is_path(node.args[0])
+        if is_path(node.args[0]) and (not remedy.called or _is_called(program, node))
     ]
+
+
+def _is_called(program: Program, node: ast.expr) -> bool:
+    """Whether what an expression returns is called: ``copy.deepcopy(net)(x)``."""
+    around = program.source.parents.get(node)
+    return isinstance(around, ast.Call) and around.func is node

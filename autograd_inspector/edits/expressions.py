@@ -11,8 +11,8 @@ from autograd_inspector.edits.scope import all_known
 from autograd_inspector.edits.statements import left_out
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.remedy import Operand, Rename, SetArgument, StraightThrough, Substitute, TakeOff
-from autograd_inspector.source.fragments import expression, is_path
+from autograd_inspector.model.remedy import Operand, Rename, SetArgument, Substitute, TakeOff
+from autograd_inspector.source.fragments import expression
 from autograd_inspector.source.writing import written
 
 _METHODS = {"detach", "detach_", "item", "numpy", "tolist", "cpu"}
@@ -20,7 +20,7 @@ _TENSORS = {"tensor", "as_tensor", "from_numpy", "asarray", "array"}
 _FUNCTIONS = _TENSORS | {"detach", "Parameter", "float"}
 """What copies a value without its history; around one of them the others are left out as well."""
 
-_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
+ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
 
 
 def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
@@ -47,7 +47,7 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
         text = remedy.joined.format(text)
     elif isinstance(inner, ast.List):
         text = ""
-    elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
+    elif not isinstance(inner, ATOMS) and not stands_alone(program, outer):
         text = f"({text})"
     return [program.edit(start_of(outer), end_of(outer), text)] if text else []
 
@@ -81,7 +81,7 @@ def _value_of(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _stands_alone(program: Program, node: ast.expr) -> bool:
+def stands_alone(program: Program, node: ast.expr) -> bool:
     """Whether no operator is beside an expression: it is all of a right side, an argument, or in brackets."""
     parent = program.source.parents.get(node)
     return isinstance(parent, (ast.stmt, ast.keyword)) or (isinstance(parent, ast.Call) and node in parent.args)
@@ -229,55 +229,12 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
         case "argument":
             operand = node.args[0] if isinstance(node, ast.Call) and node.args else None
         case _:
-            operand = _operand(node, remedy.at, first=remedy.which == "first")
+            operand = operand_of(node, remedy.at, first=remedy.which == "first")
     return [] if operand is None or isinstance(operand, ast.Starred) else [filled(program, operand, remedy.new)]
 
 
-def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
-    """``x + (hard - x).detach()``, with the cast that a comparison is followed by."""
-    node = program.expression(remedy.at)
-    read = program.expression(remedy.soft) if remedy.soft is not None else node
-    operand = _compared(read, remedy.soft or remedy.at) if read is not None else None
-    if node is None or operand is None or isinstance(operand, ast.Starred):
-        return []
-    outer = program.source.parents.get(node)
-    cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
-    if isinstance(cast, ast.Call) and isinstance(outer, ast.Attribute) and outer.attr in _CASTS and cast.func is outer:
-        node = cast
-    elif isinstance(node, ast.Compare):
-        return []  # A boolean has no sum with what it was compared to.
-    soft, hard = program.written(operand), program.written(node)
-    within = start_of(node) <= start_of(operand) and end_of(operand) <= end_of(node)
-    if not within and not is_path(operand):
-        return []
-    first = soft
-    if remedy.call or not is_path(operand):
-        # Computed twice it might draw, or count, twice.
-        statement = program.statement_of(node)
-        free = [name for name in _SOFT if statement is not None and not all_known(program, statement, name)]
-        if not free:
-            return []
-        closed = soft if isinstance(operand, _ATOMS) else f"({soft})"
-        soft, first = free[0], f"({free[0]} := {closed + remedy.call if remedy.call else soft})"
-        if within:
-            before, behind = (
-                program.within(start_of(node), start_of(operand)),
-                program.within(end_of(operand), end_of(node)),
-            )
-            hard = before + soft + behind
-    text = f"{first} + ({hard} - {soft}).detach()"
-    return [program.edit(start_of(node), end_of(node), text if _stands_alone(program, node) else f"({text})")]
-
-
-_SOFT = ("soft", "soft_value", "before_rounding")
-_CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
-
-
-def _compared(node: ast.expr, at: Location) -> ast.expr | None:
-    return node.left if isinstance(node, ast.Compare) else _operand(node, at, first=True)
-
-
-def _operand(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
+def operand_of(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
+    """The receiver of a method, the first or last argument of a function, or what an operator stands beside."""
     match node:
         case ast.BinOp(left=left, right=right):
             return left if first else right
@@ -294,10 +251,10 @@ def filled(program: Program, node: ast.expr, new: str) -> Edit:
     """The change to ``new``, with the node's own text in place of ``{}``; brackets stand where they are needed."""
     text = program.written(node)
     inside = any(around in new for around in ("({})", "({},", ", {})"))
-    if not inside and not isinstance(node, _ATOMS):
+    if not inside and not isinstance(node, ATOMS):
         text = f"({text})"
     filled = new.replace("{}", text)
-    if not isinstance(expression(filled), _ATOMS) and not _stands_alone(program, node):
+    if not isinstance(expression(filled), ATOMS) and not stands_alone(program, node):
         filled = f"({filled})"
     return program.edit(start_of(node), end_of(node), filled)
 

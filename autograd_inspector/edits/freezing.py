@@ -9,7 +9,7 @@ from autograd_inspector.edits.scope import all_known
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import Freeze
-from autograd_inspector.model.rewrites import Unfreeze
+from autograd_inspector.model.rewrites import AssignCompared, Unfreeze
 
 
 def frozen(program: Program, remedy: Freeze) -> list[Edit]:
@@ -50,3 +50,12 @@ def unfrozen(program: Program, remedy: Unfreeze) -> list[Edit]:
     if not all_known(program, reader, program.written(owner)):
         return []
     return beside(program, reader, "\n".join(lines), "before")
+
+
+def assigned(program: Program, remedy: AssignCompared) -> list[Edit]:
+    """``p.requires_grad = True`` for the statement ``p.requires_grad == True``."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Expr(value=ast.Compare(left=ast.Attribute() as flag, ops=[ast.Eq()], comparators=[value])):
+            return [program.edit(end_of(flag), start_of(value), " = ")]
+    return []

@@ -10,6 +10,7 @@ from autograd_inspector.edits.scope import is_last_use
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, ReturnNew
+from autograd_inspector.model.rewrites import OffData
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.writing import written
 
@@ -244,3 +245,17 @@ def returned_new(program: Program, remedy: ReturnNew) -> list[Edit]:
     if not names or hook.body[-1] is not statement:
         return []
     return [*edits, *beside(program, statement, f"return {names[-1]}", "behind")]
+
+
+def off_data(program: Program, remedy: OffData) -> list[Edit]:
+    """``x.add_(v)`` for ``x.data.add_(v)`` and ``x.detach().add_(v)``."""
+    call = program.expression(remedy.at)
+    if not isinstance(call, ast.Call):
+        return []
+    methods, base = _in_place_methods(_outermost_call(program, call))
+    match base:
+        case (
+            ast.Attribute(value=value, attr="data") | ast.Call(func=ast.Attribute(value=value, attr="detach"), args=[])
+        ):
+            return [program.edit(end_of(value), end_of(base), "")] if methods and is_own(value) else []
+    return []

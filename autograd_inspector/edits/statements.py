@@ -12,6 +12,7 @@ from autograd_inspector.edits.scope import all_known, spelled_at
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Again, Hoist, Insert, Move, Remove, RunOnce
+from autograd_inspector.model.rewrites import InConstructor
 
 _COMPOUND = (
     ast.If,
@@ -112,7 +113,7 @@ def _put(program: Program, statement: ast.stmt, text: str, lines: str, where: st
 def moved(program: Program, remedy: Move) -> list[Edit]:
     """One statement before or behind another: each by what it is a part of in the innermost block around both."""
     pair = _pair(program, remedy.at, remedy.to)
-    if pair is None or pair[0] is pair[1] or not _may_pass(program, *pair):
+    if pair is None or pair[0] is pair[1] or not (remedy.read or _may_pass(program, *pair)):
         return []
     return _moved(program, *pair, remedy.where)
 
@@ -139,6 +140,24 @@ def run_once(program: Program, remedy: RunOnce) -> list[Edit]:
         if not isinstance(inside, (ast.If, ast.Try, ast.Match)) and _needs_nothing_of(loop, inside):
             return _moved(program, inside, loop, "before")
     return []
+
+
+def in_constructor(program: Program, remedy: InConstructor) -> list[Edit]:
+    """``self.add_hooks()`` at the end of ``__init__``, and not in the method that each round calls."""
+    statement = program.statement(remedy.at)
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name), args=[], keywords=[])):
+            pass
+        case _:
+            return []
+    method = program.source.scope_at(statement.lineno)
+    owner = program.source.parents.get(method)
+    members = [m for m in owner.body if isinstance(m, ast.FunctionDef)] if isinstance(owner, ast.ClassDef) else []
+    begun = next((m for m in members if m.name == "__init__"), None)
+    if begun is None or begun is method or name not in {m.name for m in members}:
+        return []
+    put = beside(program, begun.body[-1], program.written(statement), "behind")
+    return [left_out(program, statement), *put] if put else []
 
 
 def _needs_nothing_of(loop: ast.stmt, inside: ast.stmt) -> bool:

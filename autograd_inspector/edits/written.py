@@ -7,13 +7,15 @@ from typing import Any
 
 from autograd_inspector.edits.blocks import entered_in_rounds, goes_on, unblocked, undecorated, wrapped
 from autograd_inspector.edits.calls import each_its_own, left_there, other_module, swapped, unwrapped
-from autograd_inspector.edits.carried import cut_carried
+from autograd_inspector.edits.carried import cut_at_entry, cut_carried, last_kept
 from autograd_inspector.edits.closures import (
+    backward_before,
     backward_from,
     bound_now,
     chained,
     returned,
     returned_also,
+    returned_at_end,
     returned_swapped,
 )
 from autograd_inspector.edits.constructs import (
@@ -26,7 +28,8 @@ from autograd_inspector.edits.constructs import (
     truly_divided,
     written_back,
 )
-from autograd_inspector.edits.derivatives import gradient_returned
+from autograd_inspector.edits.derivatives import grad_of_whole, gradient_returned
+from autograd_inspector.edits.estimators import sample_through, straight_through
 from autograd_inspector.edits.exchanged import (
     also_detached,
     also_given,
@@ -42,18 +45,26 @@ from autograd_inspector.edits.exchanged import (
 from autograd_inspector.edits.expressions import (
     renamed,
     set_argument,
-    straight_through,
     substituted,
     taken_off,
     with_operand,
 )
-from autograd_inspector.edits.freezing import frozen, unfrozen
+from autograd_inspector.edits.freezing import assigned, frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
-from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, returned_new
+from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
+from autograd_inspector.edits.parameters import called_with, others_left_out, rows_frozen
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered, registered_as_buffer
 from autograd_inspector.edits.settings import set_everywhere
-from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.statements import hoisted, in_constructor, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.values import (
+    as_function,
+    base_bounded,
+    made_with,
+    masked_finitely,
+    root_of_variance,
+    spread,
+)
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
@@ -96,25 +107,43 @@ from autograd_inspector.model.rewrites import (
     AddInPlace,
     AlsoDetach,
     AlsoGiven,
+    AsFunction,
     AsList,
     AsProperty,
+    AssignCompared,
     BesideCall,
+    BoundBase,
+    CallBackward,
+    CallWith,
     Convert,
+    CutAtEntry,
     CutCarried,
     DeepCopy,
     DetachAssigned,
     EnterHere,
     EnterInRounds,
+    FiniteMask,
+    FreezeRows,
     GoOn,
+    GradOfWhole,
+    InConstructor,
     IntoBuffer,
     IntoParameter,
+    KeepLast,
     KeepResult,
+    MadeWith,
     NotCopied,
+    OffData,
+    OthersLeftOut,
     OwnCopy,
     Reenter,
+    ReturnAtEnd,
     ReturnGradient,
     ReturnIt,
+    RootOfVariance,
+    SampleThrough,
     Share,
+    Spread,
     SwapParts,
     SwapReturned,
     TrueDivision,
@@ -158,6 +187,7 @@ _WRITERS: Mapping[type, Writer] = {
     ChainRule: chained,
     ReturnAlso: returned_also,
     AddUp: added_up,
+    ReturnAtEnd: returned_at_end,
     ReturnIt: returned,
     GoOn: goes_on,
     AddInPlace: added_in_place,
@@ -185,6 +215,23 @@ _WRITERS: Mapping[type, Writer] = {
     SwapParts: parts_swapped,
     TrueDivision: truly_divided,
     WriteBack: written_back,
+    GradOfWhole: grad_of_whole,
+    CallBackward: backward_before,
+    AssignCompared: assigned,
+    InConstructor: in_constructor,
+    OthersLeftOut: others_left_out,
+    FreezeRows: rows_frozen,
+    OffData: off_data,
+    CallWith: called_with,
+    KeepLast: last_kept,
+    CutAtEntry: cut_at_entry,
+    Spread: spread,
+    SampleThrough: sample_through,
+    RootOfVariance: root_of_variance,
+    MadeWith: made_with,
+    FiniteMask: masked_finitely,
+    BoundBase: base_bounded,
+    AsFunction: as_function,
 }
 
 Programs = Callable[[Location], Program | None]

@@ -14,25 +14,43 @@ from autograd_inspector.model.rewrites import (
     AddInPlace,
     AlsoDetach,
     AlsoGiven,
+    AsFunction,
     AsList,
     AsProperty,
+    AssignCompared,
     BesideCall,
+    BoundBase,
+    CallBackward,
+    CallWith,
     Convert,
+    CutAtEntry,
     CutCarried,
     DeepCopy,
     DetachAssigned,
     EnterHere,
     EnterInRounds,
+    FiniteMask,
+    FreezeRows,
     GoOn,
+    GradOfWhole,
+    InConstructor,
     IntoBuffer,
     IntoParameter,
+    KeepLast,
     KeepResult,
+    MadeWith,
     NotCopied,
+    OffData,
+    OthersLeftOut,
     OwnCopy,
     Reenter,
+    ReturnAtEnd,
     ReturnGradient,
     ReturnIt,
+    RootOfVariance,
+    SampleThrough,
     Share,
+    Spread,
     SwapParts,
     SwapReturned,
     TrueDivision,
@@ -109,11 +127,15 @@ class Insert(Remedy, frozen=True):
 
 
 class Move(Remedy, frozen=True):
-    """Put the statement at one place before or behind that at another, in the block that both are in."""
+    """Put the statement at one place before or behind that at another, in the block that both are in.
+
+    ``read``: the other one is to read what this one sets, so that it computes with something else.
+    """
 
     at: Location
     to: Location
     where: Literal["before", "behind"] = "behind"
+    read: bool = False
 
 
 class SetArgument(Remedy, frozen=True):
@@ -163,12 +185,13 @@ class StraightThrough(Remedy, frozen=True):
     """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``.
 
     ``soft``: where the operand is read, in another expression; ``call`` makes of it what the gradient goes to, a
-    ``.softmax(-1)`` of the logits of a one-hot vector.
+    ``.softmax(-1)`` of the logits of a one-hot vector. ``between``: of the difference of the two sides of a comparison.
     """
 
     at: Location
     soft: Location | None = None
     call: str = ""
+    between: bool = False
 
 
 class Wrap(Remedy, frozen=True):
@@ -365,9 +388,27 @@ Remedies = tuple[
     | EachItsOwn
     | ReturnNew
     | AddInPlace
+    | GradOfWhole
+    | CallBackward
+    | AssignCompared
+    | InConstructor
+    | OthersLeftOut
+    | FreezeRows
+    | OffData
+    | CallWith
+    | KeepLast
+    | CutAtEntry
+    | Spread
+    | SampleThrough
+    | RootOfVariance
+    | MadeWith
+    | FiniteMask
+    | BoundBase
+    | AsFunction
     | GoOn
     | KeepResult
     | NotCopied
+    | ReturnAtEnd
     | ReturnGradient
     | ReturnIt
     | Unfreeze

@@ -158,6 +158,66 @@ class ReturnIt(Remedy, frozen=True):
     at: Location
 
 
+class ReturnAtEnd(Remedy, frozen=True):
+    """Let the function around a place, which returns nothing, return a variable of its own at its end."""
+
+    at: Location
+    name: str
+
+
+class FiniteMask(Remedy, frozen=True):
+    """Write a large negative number wherever the statement at a place says minus infinity."""
+
+    at: Location
+    number: str
+
+
+class RootOfVariance(Remedy, frozen=True):
+    """Take the root of the variance and a little more for the std at a place; ``biased``: divide by n, not by n - 1."""
+
+    at: Location
+    biased: bool = False
+
+
+class BoundBase(Remedy, frozen=True):
+    """Clamp the base of the power at a place, so that no result is beyond the ``largest`` number of its dtype."""
+
+    at: Location
+    largest: float
+
+
+class AsFunction(Remedy, frozen=True):
+    """Call another function of torch, of the one argument or receiver that the call at a place computes from."""
+
+    at: Location
+    function: str
+
+
+class MadeWith(Remedy, frozen=True):
+    """Give a keyword argument to the modules of a class, wherever the file of the place makes one."""
+
+    at: Location
+    module: str
+    name: str
+    value: str
+
+
+class Spread(Remedy, frozen=True):
+    """Compute ``start + (end - start) * torch.linspace(0, 1, n)`` for the linspace at a place, by its ends' graph."""
+
+    at: Location
+
+
+class SampleThrough(Remedy, frozen=True):
+    """Give what is made at a place of a discrete sample the gradient of the probabilities that it was drawn with.
+
+    ``draw`` is where a distribution's ``sample()`` is called; ``hard + p - p.detach()`` for ``hard``.
+    """
+
+    at: Location
+    draw: Location
+
+
 class GoOn(Remedy, frozen=True):
     """Go on with the next round where the statement at a place returns from within a loop."""
 
@@ -171,10 +231,14 @@ class KeepResult(Remedy, frozen=True):
 
 
 class NotCopied(Remedy, frozen=True):
-    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it, or what else ``by`` calls copying."""
+    """Give the call at a place a model itself and no ``copy.deepcopy()`` of it, or what else ``by`` calls copying.
+
+    ``called``: only where the copy itself is called there, and nothing keeps it.
+    """
 
     at: Location
     by: str = "deepcopy"
+    called: bool = False
 
 
 class IntoBuffer(Remedy, frozen=True):
@@ -193,8 +257,84 @@ class CutCarried(Remedy, frozen=True):
     """Let a variable go into the next round without its history, ``value`` with ``{}`` for what it is.
 
     Where statements behind the one at a place, of the same loop, bind it: there. Otherwise right behind that one.
+    ``read_later``: only if a statement behind it reads the variable, to keep it.
     """
 
     at: Location
     name: str
     value: str
+    read_later: bool = False
+
+
+class CutAtEntry(Remedy, frozen=True):
+    """Cut an attribute off from its history before the first statement around a place that reads it.
+
+    ``value`` is what it becomes, with ``{}`` for what it is.
+    """
+
+    at: Location
+    name: str
+    value: str
+
+
+class KeepLast(Remedy, frozen=True):
+    """Let an attribute keep a list of the one item that the statement at a place appends: none of the earlier ones."""
+
+    at: Location
+
+
+class CallWith(Remedy, frozen=True):
+    """Call a module with a computed tensor in the place of its parameter, by ``torch.func.functional_call``.
+
+    The statement at the place gives the parameter the values, ``net.weight.data = w``; ``call`` is where it is called.
+    """
+
+    at: Location
+    call: Location
+
+
+class OffData(Remedy, frozen=True):
+    """Modify a tensor itself where the call at a place modifies its ``.data``, or what ``detach()`` returns of it."""
+
+    at: Location
+
+
+class FreezeRows(Remedy, frozen=True):
+    """Zero the gradient of a part of a parameter by a hook, for ``w[:n].requires_grad = False`` at a place."""
+
+    at: Location
+
+
+class OthersLeftOut(Remedy, frozen=True):
+    """Leave out of the general group what the other groups have, of the list of groups in the file of a place."""
+
+    at: Location
+
+
+class InConstructor(Remedy, frozen=True):
+    """Call the method that the statement at a place calls on ``self`` once, at the end of the class's ``__init__``."""
+
+    at: Location
+
+
+class AssignCompared(Remedy, frozen=True):
+    """Assign where the statement at a place only compares: ``flag = True`` for ``flag == True``."""
+
+    at: Location
+
+
+class CallBackward(Remedy, frozen=True):
+    """Call ``backward()`` before the statement at a place on a loss, which may be a part of what the variable has."""
+
+    at: Location
+    name: str
+
+
+class GradOfWhole(Remedy, frozen=True):
+    """Differentiate by a whole tensor, and take the part of the result: ``grad(u, xt)[:, 1:]`` for ``grad(u, t)``.
+
+    The call at a place is given the part, which the statement at ``made`` took by a subscript.
+    """
+
+    at: Location
+    made: Location

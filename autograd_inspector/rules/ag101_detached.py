@@ -8,7 +8,7 @@ from autograd_inspector.advice.cut_problems import caused_by, cut_problem, descr
 from autograd_inspector.advice.detached_copies import attached as attached_advice
 from autograd_inspector.advice.detached_copies import handed_on, serves_one_loss
 from autograd_inspector.advice.naming import name_of, names_of
-from autograd_inspector.advice.remedies.cuts import attached, traced
+from autograd_inspector.advice.remedies.cuts import attached, served_elsewhere, traced, written_with_graph
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -66,6 +66,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    if served_elsewhere(analysis, cut):
+        return
     if cut.ops[0].name == "grad":
         yield from traced(analysis, cut)
         return
@@ -81,6 +83,7 @@ def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
             yield (Insert(place, gathered, "behind", outside_loops=True),)
     elif serves_one_loss(analysis, cut):
         yield from attached(analysis, cut.ops)
+    yield from written_with_graph(analysis, cut)
 
 
 def _reversed(analysis: Analysis, found: Estimator) -> Problem:

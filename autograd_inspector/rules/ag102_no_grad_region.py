@@ -16,6 +16,7 @@ from autograd_inspector.analysis.gradients.left_in_checkpoint import checkpoint_
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Wrap
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -89,6 +90,11 @@ def _in_engine(analysis: Analysis) -> Iterator[Problem]:
             analysis.places((made, "computed here, without a graph"), (run, "differentiated here")),
             (name,),
             ops=(made.index,),
+            cures=tuple(
+                (Wrap(frame, "with torch.enable_grad():"),)
+                for frame in analysis.user_frames(made.site, "")
+                if frame.function == called
+            ),
         )
 
 

@@ -12,7 +12,7 @@ from autograd_inspector.advice.spelling import copy_of, is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Region, Trait
-from autograd_inspector.model.remedy import Remedies, Substitute
+from autograd_inspector.model.remedy import Remedies, Substitute, Unblock, Undecorate
 from autograd_inspector.model.rewrites import Reenter
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
@@ -141,8 +141,25 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
         (*origin, *switch, *analysis.user_frames(op.site, "used here")),
         (name,),
         ops=(op.index,),
-        cures=tuple(_cures(analysis, op, name, region)),
+        cures=(*_left(analysis, made, region), *_cures(analysis, op, name, region)),
     )
+
+
+def _left(analysis: Analysis, made: Op | None, region: Region | None) -> Iterator[Remedies]:
+    """The mode is left where parameters that an optimizer holds are used in it alone: no_grad would cut them off."""
+    if made is None or region is None or not region.api:
+        return
+    capture = analysis.capture
+    above = [op for op, _ in analysis.flow.upstream([(t, made.index + 1) for t in made.outputs], lambda _o, _t: True)]
+    learning = {t for op in (made, *above) for t in op.inputs} & capture.optimized
+    elsewhere = {t for op in capture.ops if op.recorded for t in op.inputs}
+    if not learning or learning <= elsewhere:
+        return
+    place = capture.place(region.definition if region.decorated else region.site)
+    if place is not None and region.decorated:
+        yield (Undecorate(place),)
+    elif place is not None and place.block_end > 0:
+        yield (Unblock(place, tuple(f for op in (made, *above) for f in capture.site(op.site) if not f.library)),)
 
 
 def _cures(analysis: Analysis, op: Op, name: str, region: Region | None) -> Iterator[Remedies]:

@@ -89,7 +89,24 @@ def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
         if place is not None:
             yield (TakeOff(place, shown=True),)
     elif len(shapes) == 1:
+        before = _detached_before(analysis, op, *taken)
+        yield from attached(analysis, [op, *taken, *before]) if before else ()
         yield from attached(analysis, [op, *taken])
+
+
+def _detached_before(analysis: Analysis, *ops: Op) -> list[Op]:
+    """Where what left autograd had been cut off by a line before: both go, or the one would only bring the other up."""
+    found: list[Op] = []
+    todo = [tensor for op in ops for tensor in op.inputs]
+    for tensor in todo:  # It grows on the way.
+        made = analysis.flow.birth(tensor)
+        if made is None or made in (*ops, *found):
+            continue
+        if is_a(made.name, OpKind.DETACHES) and any(analysis.capture.tensors[t].requires_grad for t in made.inputs):
+            found.append(made)
+        elif is_a(made.name, OpKind.VIEWS):
+            todo += made.inputs[:1]
+    return found
 
 
 def _by_line(analysis: Analysis, cuts: Iterable[GradientCut]) -> Iterator[GradientCut]:

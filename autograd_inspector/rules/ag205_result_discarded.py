@@ -153,7 +153,9 @@ def _writes_parameters_too(analysis: Analysis, event: ResultDiscarded) -> bool:
     lost = {each.at for each in capture.events_of(ResultDiscarded) if each.written}
     line = line_of(analysis, event.site)
     return any(
-        op.writes and op.index not in lost and line_of(analysis, op.site) == line
+        any(capture.tensors[write.tensor].kind == "parameter" for write in op.writes)
+        and op.index not in lost
+        and line_of(analysis, op.site) == line
         for op in capture.ops
         if op.name == event.name
     )

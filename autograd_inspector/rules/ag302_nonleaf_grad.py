@@ -18,6 +18,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused, TensorHeld
 from autograd_inspector.model.remedy import Insert, Operand, Remedies, Substitute, Unwrap
+from autograd_inspector.model.rewrites import FreezeRows
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -269,5 +270,7 @@ def _copies_of_a_model(analysis: Analysis, births: list[Op]) -> bool:
 def _without_history(analysis: Analysis, op: Op, name: str) -> Iterator[Remedies]:
     """What was to be frozen is a tensor without history."""
     place = analysis.capture.place(op.site)
+    if place is not None and "hook" not in op.name:
+        yield (FreezeRows(place),)
     if place is not None and "hook" not in op.name and is_path(name):
         yield (Operand(place, "whole", f"{name} = {name}.detach()"),)

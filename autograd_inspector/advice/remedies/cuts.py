@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
@@ -14,6 +15,7 @@ from autograd_inspector.model.remedy import (
     Again,
     Insert,
     Operand,
+    OutOfPlace,
     Remedies,
     Remove,
     SetArgument,
@@ -21,6 +23,7 @@ from autograd_inspector.model.remedy import (
     Unblock,
     Undecorate,
 )
+from autograd_inspector.model.rewrites import CallWith, NotCopied, OffData
 
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
@@ -103,3 +106,41 @@ def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     place = analysis.capture.place(cut.ops[0].site)
     if place is not None:
         yield from ((SetArgument(place, function, "create_graph", "True"),) for function in _DIFFERENTIATE)
+
+
+def written_with_graph(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    """What is written by way of an alias is computed from, or written to, the tensor itself."""
+    capture, op = analysis.capture, cut.ops[0]
+    place = capture.place(op.site)
+    if place is None:
+        return
+    yield (NotCopied(place, called=True),)
+    targets = {write.tensor for write in op.writes} | {*op.outputs}
+    storages = {capture.tensors[tensor].storage for tensor in targets} - {-1}
+    parameters = {t for t in targets if capture.tensors[t].kind == "parameter"}
+    readers = (
+        reader
+        for reader in capture.ops[op.index + 1 :]
+        if not reader.writes and any(capture.tensors[t].storage in storages for t in reader.inputs) and reader.call >= 0
+    )
+    for reader in readers:
+        frames = [frame for frame in capture.site(reader.site) if frame.scope == place.scope]
+        yield from ((CallWith(place, frame),) for frame in frames)
+        break
+    if op.writes and not parameters:
+        yield (OutOfPlace(place, read_later=True),)
+        yield (OffData(place),)
+
+
+def served_elsewhere(analysis: Analysis, cut: GradientCut) -> bool:
+    """Whether a value left autograd that has the parameters' gradient by another way than through this cut.
+
+    That is never meant, and a `detach()` may be: without the one the other can stay.
+    """
+    leaves = Leaves(analysis.capture, analysis.flow)
+    for other in analysis.harmful_cuts:
+        read = [tensor for op in other.ops for tensor in op.inputs]
+        made = [op for op in map(analysis.flow.birth, read) if op is not None]
+        if other.cause == "left autograd" and any(set(cut.parameters) <= set(leaves.above(op)) for op in made):
+            return True
+    return False

@@ -14,7 +14,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
-from autograd_inspector.model.rewrites import AsProperty, CutCarried
+from autograd_inspector.model.rewrites import AsProperty, CutAtEntry, CutCarried, KeepLast
 from autograd_inspector.source.fragments import is_path as is_path_node
 from autograd_inspector.source.fragments import statement
 
@@ -29,7 +29,7 @@ def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[
         if not _makes_it_whole(analysis, made, place):
             continue
         yield (AsProperty(place),)
-        if pair is not None and place.line == pair[0].line and (pair[0] == own or place.assigned):
+        if pair is not None and place.line == pair[0].line and (pair[0] == own or place.assigned or place.target):
             yield (Again(*pair),)
 
 
@@ -77,8 +77,24 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     detached = "tuple(t.detach() for t in {})" if several else "{}.detach()"
     if end is not None and place.scope == end.scope:
         yield (CutCarried(end, name, detached),)
+    elif end is not None and made is not None and _is_variable_of(analysis, name, made, end):
+        yield (CutCarried(end, name, detached, read_later=True),)
+    if "." in name and _runs_once(analysis, reader, freed_by):
+        yield (CutAtEntry(place, name, detached),)
     otherwise = 'hasattr({}, "detach") else {}' if _begins_as_number(analysis, reader) else "{} is not None else None"
     yield (Substitute(place, name, f"{detached} if {otherwise}"),)
+
+
+def _is_variable_of(analysis: Analysis, name: str, made: Op, end: Location) -> bool:
+    """Whether the function that calls backward() has the value under that name, and hands it on by another one."""
+    frames = (frame for frame in analysis.capture.site(made.site) if frame.scope == end.scope)
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", frame.target) is not None for frame in frames)
+
+
+def _runs_once(analysis: Analysis, reader: Op, freed_by: Backward) -> bool:
+    """Whether the line of an op runs once in a round: cut off there, nothing of the round's own is lost."""
+    ops = analysis.capture.ops[freed_by.end : reader.index]
+    return all(op.site != reader.site or op.name != reader.name for op in ops)
 
 
 def _begins_as_number(analysis: Analysis, reader: Op) -> bool:
@@ -94,13 +110,24 @@ def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
         yield (Substitute(place, "", "{}.detach()"),)
 
 
+def _stored_without_graph(analysis: Analysis, held: TensorHeld) -> Iterator[Remedies]:
+    """The same, where a line may store several tensors as one tuple: a state of two parts."""
+    place = analysis.capture.place(held.site)
+    stored = statement(place.source) if place is not None else None
+    whole = isinstance(stored, ast.Assign) and all(map(is_path_node, (*stored.targets, stored.value)))
+    if place is not None and whole and re.search(rf"(?<!\w){re.escape(held.name)}\[\d+\]$", held.path) is not None:
+        yield (Substitute(place, "", "tuple(t.detach() for t in {})"),)
+        return
+    yield from stored_without_graph(analysis, held.site)
+
+
 def kept_without_graph(analysis: Analysis, held: TensorHeld, made: Op | None, freed_by: Backward) -> Iterator[Remedies]:
     """What a line stores has no history; of several results that it unpacks, the one has none from the next round on."""
     place, end = analysis.capture.place(held.site), analysis.capture.place(freed_by.site)
     unpacked = _unpacked(place.source, held.name) if place is not None else ""
     if place is None or end is None or not unpacked:
         if not _needed_in_its_round(analysis, place, made, freed_by):
-            yield from stored_without_graph(analysis, held.site)
+            yield from _stored_without_graph(analysis, held)
         elif place is not None and made is not None:
             yield from _old_value_detached(analysis, place, made)
     elif made is not None and any(
@@ -150,6 +177,24 @@ def contents_detached(analysis: Analysis, held: TensorHeld, run: Backward) -> It
         return
     kept = item[1]
     yield (Insert(pair[1], f"for index, kept in enumerate({kept}):\n    {kept}[index] = kept.detach()", "behind"),)
+
+
+def kept_last(analysis: Analysis, held: TensorHeld, made: Op | None) -> Iterator[Remedies]:
+    """A sequence keeps what was added last, where each module adds to its own once in a round."""
+    place, capture = analysis.capture.place(held.site), analysis.capture
+    if place is None or made is None or not held.owner:
+        return
+    ends = [run.end for run in capture.completed_runs]
+    since = max((end for end in ends if end <= made.index), default=0)
+    until = min((end for end in ends if end > made.index), default=len(capture.ops))
+    around = [
+        call.path if call is not None else ""
+        for op in capture.ops[since:until]
+        if op.site == made.site and op.name == made.name
+        for call in [capture.call_of(op)]
+    ]
+    if all(around) and len(set(around)) == len(around):
+        yield (KeepLast(place),)
 
 
 def retained(analysis: Analysis, run: Backward) -> Iterator[Remedies]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.remedy import Remedies, Remove, RunOnce
+from autograd_inspector.model.rewrites import InConstructor
 
 
 def left_out(analysis: Analysis, site: int) -> Iterator[Remedies]:
@@ -24,4 +25,6 @@ def made_once(analysis: Analysis, site: int) -> Iterator[Remedies]:
     """What a loop makes in each round is made before it; a call that computes something besides stays where it is."""
     frames = analysis.user_frames(site, "")
     computing = {frame.line for op in analysis.capture.ops for frame in analysis.capture.site(op.site)}
-    yield from ((RunOnce(place),) for place in (*frames[:1], *(f for f in frames[1:] if f.line not in computing)))
+    own = (*frames[:1], *(frame for frame in frames[1:] if frame.line not in computing))
+    yield from ((RunOnce(place),) for place in own)
+    yield from ((InConstructor(place),) for place in own)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from autograd_inspector.advice.optimizer_snippets import group_added, model_of, remade, state_moved, stepper
+from autograd_inspector.advice.optimizer_snippets import collected, group_added, model_of, remade, state_moved, stepper
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -135,3 +136,18 @@ def state_brought(
         text = f"{name}.load_state_dict({name}.state_dict())"
     if text:
         yield from ((Insert(place, text, "behind"),) for place in left_behind if not place.library)
+
+
+_SUBMODULE = re.compile(r'\.get_submodule\("([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"\)')
+
+
+def required(analysis: Analysis, parameters: Collection[int], *, grad: bool) -> Iterator[Remedies]:
+    """A part of a model that an optimizer holds is frozen before that is made, or (``grad``) requires grad."""
+    held = [o for o in analysis.capture.placement.optimizers if not set(parameters).isdisjoint(o.held)]
+    collection, _ = collected(analysis, parameters)
+    whole = _SUBMODULE.sub(lambda found: f".{found[1]}", collection.removesuffix(".parameters()"))
+    if not held or not collection:
+        return
+    one_by_one = not collection.endswith(".parameters()")
+    text = f"for p in {collection}:\n    p.requires_grad_({grad})" if one_by_one else f"{whole}.requires_grad_({grad})"
+    yield from ((Insert(place, text),) for place in analysis.user_frames(held[0].site, "")[:1])

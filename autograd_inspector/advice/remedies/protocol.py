@@ -13,6 +13,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.remedy import Again, BackwardFrom, Hoist, Insert, Move, Remedies, Remove
+from autograd_inspector.model.rewrites import CallBackward
 
 
 def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
@@ -86,7 +87,7 @@ def backward_called(analysis: Analysis, step: Step, loss: str, made: Op | None) 
     ]
     place = analysis.capture.place(waiting[0].site if waiting else step.site)
     if place is not None and loss.isidentifier():
-        yield (Insert(place, f"{loss}.backward()"),)
+        yield (CallBackward(place, loss),)
 
 
 def backward_in_closure(analysis: Analysis, loss: Op | None) -> Iterator[Remedies]:

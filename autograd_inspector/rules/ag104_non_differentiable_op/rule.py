@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.values import straight_through
+from autograd_inspector.advice.remedies.values import sampled_through, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
@@ -14,6 +14,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Rename
+from autograd_inspector.model.rewrites import Spread
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
 from autograd_inspector.rules.ag104_non_differentiable_op.refused import refused
@@ -136,7 +137,11 @@ _RSAMPLE = (
 
 def _cures(analysis: Analysis, op: Op, *, drawn: bool) -> Iterator[Remedies]:
     place = analysis.capture.place(op.site)
+    yield from sampled_through(analysis, op)
     if drawn and place is not None:
-        yield (Rename(place, "rsample"),)
+        if not is_a(op.name, OpKind.DRAWS_DISCRETE):
+            yield (Rename(place, "rsample"),)
+    elif op.name == "linspace" and place is not None:
+        yield (Spread(place),)
     elif is_a(op.name, OpKind.DRAWS_DISCRETE) or not is_a(op.name, OpKind.DRAWS):
         yield from straight_through(analysis, op)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.optimizers import given_instead
+from autograd_inspector.advice.toggled import left_toggled, to_untoggle, untoggled
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, served_alone
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -30,11 +34,12 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
             continue
         in_vain = len(idle) == len(stepped) or served_alone(analysis, optimizer)
         names = [name_of(analysis, t) for t in held]
+        toggled = left_toggled(analysis, held, len(capture.ops))
         yield Problem(
             "warning" if in_vain else "info",
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad: backward gives "
             f"{agree(names, 'it', 'them')} no gradient, and {optimizer.type} has nothing to step",
-            asked(analysis, held),
+            to_untoggle(toggled) if toggled else asked(analysis, held),
             (
                 *why_frozen(analysis, held),
                 *analysis.places(
@@ -43,6 +48,7 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 ),
             ),
             tuple(names),
+            cures=(*untoggled(toggled), *_own_parameters(analysis, optimizer)),
         )
 
 
@@ -61,3 +67,12 @@ def why_frozen(analysis: Analysis, held: tuple[int, ...]) -> list[Location]:
     return list(frozen_here(analysis, held)) or [
         place for op in made for place in analysis.user_frames(op.site, "made here, without requires_grad")
     ]
+
+
+def _own_parameters(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
+    """The parameters themselves, where it holds detached tensors on the memory of those of one model."""
+    tensors, owners = analysis.capture.tensors, analysis.capture.owners
+    stores = {tensors[tensor].storage for tensor in optimizer.held if tensor not in owners} - {-1}
+    theirs = [tensor for tensor in owners if tensors[tensor].storage in stores]
+    if stores and len(theirs) == len(optimizer.held):
+        yield from given_instead(analysis, optimizer, tuple(theirs))

@@ -8,7 +8,7 @@ from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.advice.spelling import is_path, method_on
-from autograd_inspector.advice.toggled import LeftToggled, left_toggled, untoggled
+from autograd_inspector.advice.toggled import left_toggled, to_untoggle, untoggled
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
@@ -156,7 +156,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     return Problem(
         "error",
         f"nothing that {roots} depends on requires grad: {since}",
-        _untoggle(toggled)
+        to_untoggle(toggled)
         if toggled
         else asked(analysis, learnt)
         if learnt
@@ -183,13 +183,6 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             *_thawed_again(analysis, learnt, frozen, run),
             *_thawed(analysis, inputs, run),
         ),
-    )
-
-
-def _untoggle(toggled: tuple[LeftToggled, ...]) -> str:
-    code = join_names((f"`{each.code}`" for each in toggled), 2)
-    return (
-        f"Call {code} after step(): toggle_optimizer() keeps the parameters of the other optimizers frozen until then."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
 from autograd_inspector.model.finding import Problem
@@ -129,6 +130,7 @@ def _frozen(analysis: Analysis, copies: Collection[int]) -> Iterator[Remedies]:
     """The copy is frozen before the loop that calls it, where the model that is called there has nothing else."""
     use = _first_use(analysis, copies)
     if use is None or _reads_others(analysis, use, copies):
+        yield from required(analysis, copies, grad=False)
         return
     site = _outermost(analysis, use).site
     called = callee(analysis.capture.place(site))

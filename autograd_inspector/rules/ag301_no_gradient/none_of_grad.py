@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import unused_by_the_last
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -28,4 +29,8 @@ def none_of_grad(analysis: Analysis) -> Iterator[Problem]:
             (analysis.capture.error_site, "used as a gradient here"),
         ),
         tuple(names),
+        cures=tuple(
+            (SetArgument(place, "grad", "materialize_grads", "True"),)
+            for place in analysis.user_frames(run.site, "")[:1]
+        ),
     )

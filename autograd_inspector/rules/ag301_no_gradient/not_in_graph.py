@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.harmful import not_in_graph
 from autograd_inspector.analysis.gradients.through_steps import step_between
@@ -12,6 +13,8 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Move, Remedies
+from autograd_inspector.model.rewrites import GradOfWhole
 from autograd_inspector.model.torch_names import BACKWARD_OF_COMPILED
 from autograd_inspector.model.wording import join_names
 
@@ -94,7 +97,21 @@ def _finding(analysis: Analysis, run: Backward, tensor: int) -> Problem:
         ),
         (name,),
         ops=(made.index,) if made is not None else (),
+        cures=tuple(_cures(analysis, run, made, computed)) if stepped is None else (),
     )
+
+
+def _cures(analysis: Analysis, run: Backward, made: Op | None, computed: Op | None) -> Iterator[Remedies]:
+    """A copy is made before what is computed; by a part of a tensor, the whole is differentiated by."""
+    if made is None or computed is None:
+        return
+    taken = analysis.capture.tensors[made.inputs[0]] if made.inputs else None
+    pair = meeting(analysis, made.site, run.site)
+    if is_a(made.name, OpKind.VIEWS) and taken is not None and taken.requires_grad and pair is not None:
+        yield (GradOfWhole(pair[1], pair[0]),)
+    before = meeting(analysis, made.site, computed.site)
+    if before is not None and before[0].lineno > before[1].lineno:
+        yield (Move(*before, "before", read=True),)
 
 
 def _why(analysis: Analysis, tensor: int, roots: str, whole: int | None, *, late: bool) -> tuple[str, str]:

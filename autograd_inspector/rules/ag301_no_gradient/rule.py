@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
+from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag301_no_gradient.cut_from_input import cut_from_inputs
 from autograd_inspector.rules.ag301_no_gradient.inputs_given import left_out_of_inputs
@@ -139,7 +141,8 @@ def _used(analysis: Analysis, used: list[int]) -> Iterator[Problem]:
     if used:
         they = agree(used, "it", "them")
         why = f"{agree(used, 'is', 'are')} used, but nothing computed from {they} reaches the loss"
-        yield _finding(analysis, used, why, (), _uses(analysis, used))
+        cures = (*counted_in(analysis, used), *returned_too(analysis, used))
+        yield _finding(analysis, used, why, (), _uses(analysis, used), cures=cures)
 
 
 def _finding(
@@ -151,6 +154,7 @@ def _finding(
     *,
     fix: str = "",
     severity: Severity = "warning",
+    cures: tuple[Remedies, ...] = (),
 ) -> Problem:
     names = [name_of(analysis, t) for t in tensors]
     holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
@@ -162,6 +166,7 @@ def _finding(
         fix or (_ADD if uses else _USE),
         (*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")),
         tuple(names),
+        cures=cures,
     )
 
 

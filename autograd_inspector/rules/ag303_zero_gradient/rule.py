@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
-from autograd_inspector.advice.remedies.values import sampled_smoothly, sloped, straight_through
+from autograd_inspector.advice.remedies.values import (
+    from_logits,
+    of_one_score,
+    sampled_smoothly,
+    sloped,
+    straight_through,
+)
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
@@ -222,7 +228,13 @@ def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     if op.has(Trait.PICKS):
         yield from sampled_smoothly(analysis, op)
         return
-    yield from (straight_through if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else sloped)(analysis, op)
+    if op.has(Trait.CONSTANT):
+        yield from of_one_score(analysis, op)
+        return
+    # A clamp's gradient is zero out of its bounds, as that of what rounds is everywhere.
+    hard = is_a(op.name, OpKind.PIECEWISE_CONSTANT | OpKind.CLAMPS) or op.name in {"hardtanh", "relu6", "hardsigmoid"}
+    yield from (straight_through if hard else sloped)(analysis, op)
+    yield from from_logits(analysis, op)
 
 
 def _own_weights(analysis: Analysis, op: Op) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
-from autograd_inspector.advice.remedies.values import kept_finite, masked_finitely
+from autograd_inspector.advice.remedies.values import filled, kept_finite, masked_finitely, within_range
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -207,13 +207,26 @@ def _produced(
         (*spoilt, names, op.name),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
-        tuple(_all_kept_finite(analysis, op, run)) if sound else tuple(_masked(analysis, op)),
+        tuple(_all_kept_finite(analysis, fault, op, run, hidden=bool(hidden)))
+        if sound
+        else (*_masked(analysis, op), *(filled(analysis, fault, run) if hidden else ())),
     )
 
 
-def _all_kept_finite(analysis: Analysis, op: Op, run: Backward) -> Iterator[Remedies]:
+def _all_kept_finite(
+    analysis: Analysis, fault: ValueFault, op: Op, run: Backward, *, hidden: bool
+) -> Iterator[Remedies]:
     """The op, and the others like it before that backward, which made NaN or Inf of finite values themselves."""
     ops = analysis.capture.ops
+    if not any(values.nan for values in fault.outputs):
+        yield from within_range(analysis, op)
+        if is_a(op.name, OpKind.CHOOSES | OpKind.SETS_NUMBER):
+            yield from masked_finitely(analysis, op)
+            return
+    if is_a(op.name, OpKind.POWERS) and any(values.size > 1 for values in fault.inputs if values.low >= 0):
+        return
+    if hidden:
+        yield from filled(analysis, fault, run)
     alike = [
         ops[fault.op]
         for fault in faults(analysis)
@@ -237,16 +250,23 @@ def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:
 
 
 def _infinite(analysis: Analysis, op: Op) -> Op | None:
-    above = {above.index for above, _ in analysis.flow.upstream([(t, op.index) for t in op.inputs])}
-    meant = [f.op for f in analysis.capture.value_faults if f.op in above and is_meant(analysis, f)]
-    return analysis.capture.ops[max(meant)] if meant else None
+    return next(iter(_infinities(analysis, op)), None)
+
+
+def _infinities(analysis: Analysis, op: Op) -> list[Op]:
+    """What set values to infinity on the way to an op, and was meant to: the last first."""
+    above = {
+        above.index for above, _ in analysis.flow.upstream([(t, op.index) for t in op.inputs], lambda _o, _t: True)
+    }
+    meant = {f.op for f in analysis.capture.value_faults if f.op in above and is_meant(analysis, f)}
+    return [analysis.capture.ops[index] for index in sorted(meant, reverse=True)]
 
 
 def _masked(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """A softmax, or a difference or product behind one, whose mask is a finite number."""
-    made = _infinite(analysis, op) if is_a(op.name, OpKind.SOFTMAX) or is_indefinite(op) else None
-    if made is not None:
-        yield from masked_finitely(analysis, made)
+    if is_a(op.name, OpKind.SOFTMAX) or is_indefinite(op):
+        for made in _infinities(analysis, op):
+            yield from masked_finitely(analysis, made)
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ") -> Problem:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import backward_called, backward_in_closure
 from autograd_inspector.analysis.analysis import Analysis
@@ -12,6 +14,8 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import ReturnAtEnd
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -74,7 +78,7 @@ def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
         tuple(names),
         ops=(step.op,),
         cures=tuple(
-            (() if asked else backward_in_closure(analysis, loss))
+            (_returned(analysis, loss) if asked else backward_in_closure(analysis, loss))
             if step.computed
             else backward_called(analysis, step, _called(analysis, loss), loss)
         ),
@@ -101,6 +105,13 @@ def _asked_by_library(analysis: Analysis, step: Step, loss: Op | None) -> str:
         if not frame.library and (frame.filename, frame.lineno) not in outside
     ]
     return f"`{inside[-1].function}`" if inside else ""
+
+
+def _returned(analysis: Analysis, loss: Op | None) -> Iterator[Remedies]:
+    """The function that computed the loss returns it."""
+    place = analysis.capture.place(loss.site) if loss is not None else None
+    if place is not None:
+        yield (ReturnAtEnd(place, _called(analysis, loss)),)
 
 
 def _called(analysis: Analysis, loss: Op | None) -> str:

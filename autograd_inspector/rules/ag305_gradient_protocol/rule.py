@@ -135,7 +135,8 @@ def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tu
     if last is not None and reached and not step.error and not _closure(analysis, step):
         site = cleared_before(analysis, step, reached, last)
         if site is not None:
-            yield "cleared", _cleared(analysis, step, site, last)
+            own = max((_runs_to(analysis, t, since, step)[-1] for t in reached), key=lambda run: run.index)
+            yield "cleared", _cleared(analysis, step, site, own)
             return
     if all(p.gradient < 0 for p in step.parameters) and not step.error and not _closure(analysis, step):
         return

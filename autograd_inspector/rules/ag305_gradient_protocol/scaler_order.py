@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.left_out import left_out
+from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.operand_origins import Origins
@@ -12,7 +14,7 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ScalerRefused
-from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.remedy import Insert, Move, Remedies, Remove
 from autograd_inspector.model.rewrites import BesideCall
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
@@ -48,8 +50,18 @@ def out_of_order(analysis: Analysis) -> Iterator[Problem]:
             f"clipped, and `{scaler}.update()` after it.",
             (*earlier, *analysis.user_frames(event.site, "called again here")),
             (event.type, f"{scaler}.update()"),
-            cures=tuple((Insert(place, f"{scaler}.update()", "behind"),) for place in earlier[:1]) if again else (),
+            cures=tuple((Insert(place, f"{scaler}.update()", "behind"),) for place in earlier[:1])
+            if again
+            else tuple(_once(analysis, event, earlier)),
         )
+
+
+def _once(analysis: Analysis, event: ScalerRefused, earlier: tuple[Location, ...]) -> Iterator[Remedies]:
+    """The later call takes the place of the earlier one, which may run in some iterations only."""
+    pair = meeting_of(analysis.capture.site(event.site), earlier)
+    if pair is not None:
+        yield Move(*pair, "before"), Remove(earlier[0])
+    yield from left_out(analysis, event.site)
 
 
 def _no_gradients(analysis: Analysis) -> Iterator[Problem]:

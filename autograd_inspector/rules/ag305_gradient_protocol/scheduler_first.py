@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.protocol import in_order
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.early_schedulers import EarlyScheduler, early_schedulers
 from autograd_inspector.analysis.optimizers.fast_schedulers import FastScheduler, fast_schedulers
@@ -29,6 +30,7 @@ def _problem(analysis: Analysis, found: EarlyScheduler) -> Problem:
         analysis.places((found.stepped, "scheduler stepped here"), (found.step, "optimizer stepped here, afterwards")),
         (name, found.stepped.type),
         ops=(found.step.op,),
+        cures=tuple(in_order(analysis, found.stepped.site, found.step.site)),
     )
 
 

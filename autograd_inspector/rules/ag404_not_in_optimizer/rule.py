@@ -18,7 +18,7 @@ from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.rewrites import EnterHere
+from autograd_inspector.model.rewrites import EnterHere, NotCopied
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
 from autograd_inspector.rules.ag404_not_in_optimizer.undelivered import copies_alone_move
@@ -87,6 +87,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         if not_entered
         else tuple(
             (
+                *((NotCopied(place, called=True),) for place in born[:1]),
                 *given_instead(analysis, optimizer, loose.parameters),
                 *made_later(analysis, optimizer, born, loose.parameters),
             )

@@ -14,6 +14,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.rewrites import NotCopied
 from autograd_inspector.model.wording import agree, counted, summarize_names
 from autograd_inspector.rules.ag405_orphan_in_optimizer.leftover_state import state_left
 from autograd_inspector.rules.ag405_orphan_in_optimizer.removed_parameters import taken_out, vanished
@@ -77,6 +78,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         dedupe_locations([*where, *made]) or first_use(analysis, loose.parameters[0]),
         (*names, *old),
         cures=(
+            *((NotCopied(place, called=True),) for place in where[:1]),
             *written_into(analysis, loose.optimizer, loose.orphans, loose.parameters),
             *made_afterwards(analysis, loose.optimizer, where, loose.parameters),
         ),

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
 from autograd_inspector.analysis.optimizers.set_aside import rests
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import RequiresGradCompared
+from autograd_inspector.model.remedy import SetArgument
+from autograd_inspector.model.rewrites import AssignCompared
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -41,6 +44,7 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
         f"Assign with one equals sign: `.requires_grad = {wanted}`.",
         (*analysis.user_frames(site, "compared here, nothing set"), *frozen_here(analysis, tensors)),
         tuple(names),
+        cures=tuple((AssignCompared(place),) for place in analysis.user_frames(site, "")[:1]),
     )
 
 
@@ -75,4 +79,11 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
                 *made_here(analysis, tensors),
             ),
             (*names, *others),
+            cures=(
+                *(
+                    (SetArgument(place, "from_pretrained", "freeze", "False"),)
+                    for place in made_here(analysis, tensors)
+                ),
+                *required(analysis, tensors, grad=True),
+            ),
         )

@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.remedy import Operand, Remedies, Remove
+from autograd_inspector.model.rewrites import OthersLeftOut
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
@@ -91,6 +92,9 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
                 *selected_at(analysis, refusal.site),
             ),
             tuple(names),
+            cures=()
+            if refusal.added
+            else tuple((OthersLeftOut(place),) for place in analysis.user_frames(refusal.site, "")[:1]),
         )
 
 

@@ -49,6 +49,24 @@ optimizer.step()
         by("Move the computation out of the `torch.no_grad()` block", "with torch.no_grad():\n    hidden", "hidden"),
         symptom="encoder.weight.grad is None",
     ),
+    "a metric is taken as the loss": case(
+        "AG102",
+        """
+from torchmetrics import MeanSquaredError
+net, mse = nn.Linear(4, 1), MeanSquaredError()
+x, y = torch.randn(3, 4), torch.randn(3, 1)
+mse.update(net(x), y)
+mse.compute().backward()
+""",
+        by(
+            "Compute it without `mse.update()`",
+            "mse.update(net(x), y)\n",
+            "",
+            "mse.compute().backward()",
+            "(net(x) - y).pow(2).mean().backward()",
+        ),
+        needs="torchmetrics",
+    ),
     "a context manager of the program switches grad mode off": case(
         "AG102",
         """
