@@ -22,6 +22,7 @@ from autograd_inspector.model.rule_page import page_of
 from autograd_inspector.model.sound import fault_in
 from autograd_inspector.rules import CATALOGUE, findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable, with_tables
+from autograd_inspector.views.columnar.resting import at_rest
 from autograd_inspector.views.older_schemas import OLDER
 from autograd_inspector.views.whole import write_whole
 
@@ -193,5 +194,9 @@ def report_of(
     )
     pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in dict.fromkeys(finding.rule for finding in kept))
     return Report(
-        capture, kept, len(findings) - len(kept), (*capture.notes, *compiled_notes(capture), *notes), pages=pages
+        at_rest(capture),
+        kept,
+        len(findings) - len(kept),
+        (*capture.notes, *compiled_notes(capture), *notes),
+        pages=pages,
     )

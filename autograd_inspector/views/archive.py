@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.views.columnar.captures import Tables, put_back, set_apart
+from autograd_inspector.views.columnar.resting import Resting
 from autograd_inspector.views.columnar.tables import Table
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.gc_pause import collector_paused
@@ -181,7 +182,9 @@ def _too_large(record: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What a program made a subclass of (``numpy.str_`` as a module's name), as what it is."""
+    """What a program made a subclass of (``numpy.str_`` as a module's name), as what it is; records that rest."""
+    if isinstance(value, Resting):
+        return value.records
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):

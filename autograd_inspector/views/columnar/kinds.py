@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple, get_type_hints
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT, Struct, inspect
+
+from autograd_inspector.model.capture import Capture
 
 Holds = Literal["number", "numbers", "value", "record", "records", "pairs"]
 
@@ -75,3 +79,15 @@ def _is_value(described: inspect.Type) -> bool:
         case inspect.UnionType(types=kinds):
             return all(isinstance(kind, (*_PLAIN, inspect.IntType)) for kind in kinds)
     return isinstance(described, _PLAIN)
+
+
+@cache
+def tables_of_captures() -> Mapping[str, type[Struct]]:
+    """The fields of a capture that may be tables, and the kind of record in each."""
+    kinds: dict[str, Any] = {}
+    for name, hint in get_type_hints(Capture).items():
+        match get_origin(hint), get_args(hint):
+            case origin, (kind, end) if origin is tuple and end is ...:
+                if isinstance(kind, type) and issubclass(kind, Struct) and fields_of(kind) is not None:
+                    kinds[name] = kind
+    return MappingProxyType(kinds)
