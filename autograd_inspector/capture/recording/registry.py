@@ -328,6 +328,8 @@ class Registry:
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()
+        for numbers in (self.parameters, self.buffers, self.call_arguments, self.looked_at):
+            numbers.clear()
         while self.storages:
             free_weak_ref(self.storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
         self.storages = {}  # One that was only emptied would keep its room.
