@@ -184,7 +184,7 @@ def _too_large(record: Any) -> str:
 def _plain(value: Any) -> Any:
     """What a program made a subclass of (``numpy.str_`` as a module's name), as what it is; records that rest."""
     if isinstance(value, Resting):
-        return value.records
+        return value.passing
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
