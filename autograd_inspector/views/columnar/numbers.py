@@ -63,20 +63,23 @@ def told(numbers: Sequence[int], base: Base, rows: Iterable[int]) -> Sequence[in
             2 * (number - row) + 1 if -_NEAR <= number - row <= _NEAR else 2 * number
             for number, row in zip(numbers, rows, strict=True)
         ]
-    return [*_told_beside_last(numbers)] if base == "last" else numbers
+    return _told_beside_last(numbers) if base == "last" else numbers
 
 
-def _told_beside_last(numbers: Iterable[int]) -> Iterator[int]:
+def _told_beside_last(numbers: Iterable[int]) -> list[int]:
     last = 0
+    codes: list[int] = []
+    code = codes.append
     for number in numbers:
         above = number - last
         if -_NEAR <= above <= _NEAR and number >= 0:
-            yield 2 * above + 1
+            code(2 * above + 1)
             last = number
         else:
-            yield 2 * number
+            code(2 * number)
             if last < number < _OUT_OF_LINE:  # What is lower is mostly a parameter, between two results.
                 last = number
+    return codes
 
 
 def untold(codes: Sequence[int], base: Base, rows: Iterable[int]) -> Sequence[int]:
@@ -99,6 +102,8 @@ def _untold_beside_last(codes: Iterable[int]) -> Iterator[int]:
 
 def shortest(numbers: Sequence[int], rows: Sequence[int]) -> Base:
     """What to tell them beside: that with the fewest different ones, tried at three places of a long column."""
+    if not numbers or numbers.count(numbers[0]) == len(numbers):
+        return ""
     step = max(1, len(numbers) // _TRIED)
     starts = [0] if step == 1 else [0, len(numbers) // 2, len(numbers) - _TRIED // 3]
     size = len(numbers) if step == 1 else _TRIED // 3
@@ -111,5 +116,5 @@ def shortest(numbers: Sequence[int], rows: Sequence[int]) -> Base:
     return min(BASES, key=different)
 
 
-_TRIED = 6_000
+_TRIED = 1_500
 """Entries that are looked at, to know what is best for all."""

@@ -171,7 +171,7 @@ class Resting(Sequence[Any]):
         return iter(self.records)
 
     def __reversed__(self) -> Iterator[Any]:
-        return reversed(self.records)
+        return iter(self.records[::-1])
 
     def __contains__(self, record: object) -> bool:
         return record in self.records

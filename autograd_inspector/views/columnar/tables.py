@@ -142,7 +142,7 @@ def _told(field: Field, values: Sequence[Any], rows: Sequence[int]) -> _Told:
 
 def _grouped(numbers: Iterable[Any], sizes: Iterable[int]) -> list[tuple[Any, ...]]:
     left = iter(numbers)
-    return [tuple(islice(left, size)) if size else () for size in sizes]
+    return [(next(left),) if size == 1 else tuple(islice(left, size)) if size else () for size in sizes]
 
 
 def records_of(table: Table, kind: type[Struct]) -> tuple[Any, ...]:
