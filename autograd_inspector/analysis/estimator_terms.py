@@ -54,11 +54,14 @@ def signs_of(capture: Capture, flow: DataFlow, op: Op) -> tuple[dict[int, int], 
 
 def _terms(capture: Capture, flow: DataFlow, op: Op) -> list[_Term]:
     """The terms, those within detached parts as well. One that stands in the sum twice is taken apart in neither place."""
-    met = Counter(tensor for tensor, _ in _taken_apart(capture, flow, op, frozenset()))
-    if met.total() > _MOST:
+    apart = list(_taken_apart(capture, flow, op, frozenset()))
+    if len(apart) > _MOST:
         return []
-    twice = frozenset(tensor for tensor, times in met.items() if times > 1)
-    return [term for _, term in _taken_apart(capture, flow, op, twice) if term is not None]
+    met = [tensor for tensor, _ in apart]
+    if len(set(met)) < len(met):
+        twice = frozenset(tensor for tensor in met if met.count(tensor) > 1)
+        apart = list(_taken_apart(capture, flow, op, twice))
+    return [term for _, term in apart if term is not None]
 
 
 def _taken_apart(capture: Capture, flow: DataFlow, op: Op, whole: frozenset[int]) -> Iterator[tuple[int, _Term | None]]:

@@ -332,6 +332,7 @@ _SPELLED: Final = {
 _FOLLOWED: Final = {"all_gather_into_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter"}
 """Collective -> its counterpart that autograd follows, where that has another name."""
 _TABLE: Final[dict[str, OpKind]] = {name: kinds for names, kinds in _ROWS for name in names.split()}
+_BITS: Final[dict[str, int]] = {name: kinds.value for name, kinds in _TABLE.items()}
 _NODE = re.compile(r"([A-Z]\w*?)Backward\d+$")
 
 
@@ -357,9 +358,7 @@ def spelled(name: str) -> str:
 
 def is_a(name: str, kinds: OpKind) -> bool:
     """Whether a call of that name is of one of those kinds."""
-    return (
-        _TABLE.get(name, OpKind.NONE)._value_ & kinds._value_ != 0
-    )  # Asked a hundred times an op: enum's `&` is slow.
+    return _BITS.get(name, 0) & kinds._value_ != 0  # Asked a hundred times an op: enum's `&` is slow.
 
 
 def node_is_a(name: str, kinds: OpKind) -> bool:

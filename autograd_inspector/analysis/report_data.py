@@ -19,7 +19,7 @@ from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.vitals import Vitals
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the JSON form; a reader knows the earlier ones, and refuses later ones."""
 
 

@@ -21,7 +21,8 @@ from autograd_inspector.model.excerpt import excerpts_of
 from autograd_inspector.model.rule_page import page_of
 from autograd_inspector.model.sound import fault_in
 from autograd_inspector.rules import CATALOGUE, findings_of, unignored
-from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable
+from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable, with_tables
+from autograd_inspector.views.columnar.resting import at_rest
 from autograd_inspector.views.older_schemas import OLDER
 from autograd_inspector.views.whole import write_whole
 
@@ -54,7 +55,7 @@ class Report(ReportData, frozen=True, dict=True):
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
         """Read a report from JSON, also from an earlier version; raises ReportFormatError if it is not a report."""
-        return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture), OLDER)
+        return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture), OLDER, with_tables)
 
     def patched(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> dict[str, str]:
         """File name -> its new text, with the edits that fix the findings; no file is written.
@@ -193,5 +194,9 @@ def report_of(
     )
     pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in dict.fromkeys(finding.rule for finding in kept))
     return Report(
-        capture, kept, len(findings) - len(kept), (*capture.notes, *compiled_notes(capture), *notes), pages=pages
+        at_rest(capture),
+        kept,
+        len(findings) - len(kept),
+        (*capture.notes, *compiled_notes(capture), *notes),
+        pages=pages,
     )

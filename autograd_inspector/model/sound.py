@@ -6,7 +6,7 @@ afterwards asks again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -232,14 +232,14 @@ def _column(root: Any, path: str) -> list[Any]:
     level = [root]
     for name in path.split("."):
         level = list(map(attrgetter(name), level))
-        while level and isinstance(level[0], (tuple, frozenset)):
+        while level and isinstance(level[0], (Sequence, frozenset)):
             level = list(chain.from_iterable(level))
     return level
 
 
 def _places(value: Any, path: list[str], where: str, is_faulty: Callable[[int], bool]) -> Iterator[tuple[str, int]]:
     """The same one by one, with the place of each: ``ops[3].inputs[0]``."""
-    if isinstance(value, (tuple, frozenset)):
+    if isinstance(value, (Sequence, frozenset)):
         for number, member in enumerate(value):
             yield from _places(member, path, f"{where}[{number}]", is_faulty)
     elif path:

@@ -13,8 +13,15 @@ import msgspec
 from msgspec import Struct, inspect
 from msgspec.structs import replace
 
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.views.columnar.captures import Tables, put_back, set_apart
+from autograd_inspector.views.columnar.resting import Resting
+from autograd_inspector.views.columnar.tables import Table
 from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.gc_pause import collector_paused
 
+R = TypeVar("R", bound=ReportData)
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
@@ -46,11 +53,34 @@ def storable(record: S) -> S:
 
 
 def encode(report: Struct) -> str:
-    """JSON text; infinities and NaN, for which JSON has no number, are the strings "inf", "-inf" and "nan"."""
+    """JSON text; infinities and NaN, for which JSON has no number, are the strings "inf", "-inf" and "nan".
+
+    The long tuples of a capture are tables beside it.
+    """
     try:
-        return _ENCODER.encode(_floats(report, _written)).decode()
+        return _encoded(report)
     except UnicodeEncodeError:
-        return _ENCODER.encode(_floats(storable(report), _written)).decode()
+        return _encoded(storable(report))
+
+
+def _encoded(report: Struct) -> str:
+    tables: dict[str, Table] = {}
+    capture = getattr(report, "capture", None)
+    if isinstance(capture, Capture):
+        with collector_paused():
+            capture, tables = set_apart(capture)
+        report = replace(report, capture=capture)
+    text = _ENCODER.encode(_floats(report, _written))
+    if tables:
+        text = text[:-1] + b"," + _ENCODER.encode(Tables(tables))[1:]
+    return text.decode()
+
+
+def with_tables(report: R, data: bytes) -> R:
+    """A report that was read, with the records that stand in tables beside its capture."""
+    tables = msgspec.json.decode(data, type=Tables).tables
+    with collector_paused():
+        return replace(report, capture=put_back(report.capture, tables)) if tables else report
 
 
 def decode(
@@ -59,15 +89,17 @@ def decode(
     schema: int,
     fault: Callable[[T], str],
     older: Mapping[int, Callable[[Any], Any]] = NO_OLDER,
+    complete: Callable[[T, bytes], T] = lambda record, _: record,
 ) -> T:
     """The report in ``text``; raises ReportFormatError in one line where there is none.
 
     Every view can show what comes back: types are right, ``fault`` has found nothing wrong with the rest, and no
     number is beyond what a float can hold. ``older``: what makes one of this version out of one of an earlier version.
+    ``complete``: what puts the rest into the record, which stands beside it in the text.
     """
     data, version = _versioned(text, schema, older)
     if version == schema:
-        return decode_piece(data, kind, fault)
+        return _sound(data, lambda: complete(_read(data, kind), data), fault)
 
     def converted() -> T:
         return msgspec.convert(older[version](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
@@ -83,8 +115,11 @@ def decode_outline(text: bytes, kind: type[T], schema: int) -> T:
 
 def decode_piece(data: bytes, kind: type[T], fault: Callable[[T], str] = lambda _record: "") -> T:
     """What stands within a report, such as one row of a table; raises ReportFormatError as :func:`decode` does."""
-    # Not strict: "inf" is a number.
-    return _sound(data, lambda: msgspec.json.decode(data, type=kind, strict=False), fault)
+    return _sound(data, lambda: _read(data, kind), fault)
+
+
+def _read(data: bytes, kind: type[T]) -> T:
+    return msgspec.json.decode(data, type=kind, strict=False)  # Not strict: "inf" is a number.
 
 
 def _versioned(text: str | bytes, schema: int, older: Mapping[int, Any]) -> tuple[bytes, int]:
@@ -147,7 +182,9 @@ def _too_large(record: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What a program made a subclass of (``numpy.str_`` as a module's name), as what it is."""
+    """What a program made a subclass of (``numpy.str_`` as a module's name), as what it is; records that rest."""
+    if isinstance(value, Resting):
+        return value.passing
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):

@@ -27,7 +27,8 @@ from tests.placement.told import Told, numbers
 from .mutations import Damage
 from .shown import read, shown_everywhere
 
-VERSION_1 = Path(__file__).with_name("schema_1.json").read_text("utf-8")
+HERE = Path(__file__).parent
+VERSION_1 = (HERE / "schema_1.json").read_text("utf-8")
 """Three runs of the engine, two of them through one graph; read values; an exception."""
 
 
@@ -69,6 +70,21 @@ def test_it_is_a_report_like_any_other(undrawn):
     shown_everywhere(report)
 
 
+@pytest.mark.parametrize("name", ["schema_2_not_finite.json", "schema_2_raised.json"])
+def test_version_2_had_all_its_records_in_rows(name, undrawn):
+    """Infinities and NaN in it, too: it can be shown, written in the present version and read again."""
+    text = (HERE / name).read_text("utf-8")
+    report = Report.from_json(text)
+    data = json.loads(text)
+    assert data["schema"] == 2
+    assert report.schema == SCHEMA
+    assert [op.name for op in report.capture.ops] == [op["name"] for op in data["capture"]["ops"]]
+    written = json.loads(report.to_json())
+    assert written["capture"] == data["capture"]
+    assert Report.from_json(report.to_json()) == report
+    shown_everywhere(report)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
@@ -104,7 +120,6 @@ def test_damage_of_any_kind(undrawn):
     assert outcomes == {True, False}
 
 
-HERE = Path(__file__).parent
 SHOWN = json.loads((HERE / "schema_1_shown.json").read_text("utf-8"))
 """What version 1 itself made of the reports beside it."""
 

@@ -44,8 +44,8 @@ def measure(make: Make, ops: int) -> Figures:
     """CPU seconds of the best round: the block without us, with us, and from its end until the report was read.
 
     The garbage collector is off in all of them: in a short program it never runs, and in a long one it runs as often
-    as what is alive makes it, the program's own as well as ours. And bytes: what the report holds once it was read in
-    every form, and its JSON.
+    as what is alive makes it, the program's own as well as ours. And bytes: what the report holds until it is read, and
+    once it was read in every form, and its JSON.
     """
     rounds: dict[str, list[float]] = {}
     for _ in range(max(1, min(10, ENOUGH // ops))):
@@ -66,6 +66,7 @@ def _round(make: Make, ops: int) -> Figures:
         figures = {"plain": plain, "block": seconds(program)}
         figures["close"] = seconds(lambda: inspection.__exit__(None, None, None))
         report, texts = inspection.report, []
+        figures["rest"] = size(report)
         figures["json"] = seconds(lambda: texts.append(report.to_json()))
         figures["text"] = seconds(report.to_text)
         return figures | {"held": size(report), "written": len(texts[0].encode())}
@@ -90,6 +91,8 @@ def size(root: object) -> int:
             left += [*thing, *thing.values()]
         elif isinstance(thing, (tuple, list, set, frozenset)):
             left += thing
+        elif type(thing).__module__.startswith(autograd_inspector.__name__):
+            left += [vars(thing)]
     return total
 
 

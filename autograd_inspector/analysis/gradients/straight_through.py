@@ -18,6 +18,8 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
 
+_ASIDE = Trait.BACKWARD | Trait.STEP
+
 
 class Estimator(Struct, frozen=True):
     """``joined`` has the value of one tensor, and hands its gradient to another one.
@@ -37,7 +39,7 @@ def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
     tensors = analysis.capture.tensors
     leaves = Leaves(analysis.capture, analysis.flow)
     for op in analysis.capture.ops:
-        if not is_a(op.name, SUMS) or op.writes or op.has(Trait.BACKWARD | Trait.STEP) or op.site in told:
+        if not is_a(op.name, SUMS) or op.writes or op.has(_ASIDE) or op.site in told:
             continue
         if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
             continue

@@ -26,6 +26,7 @@ _WRONG: dict[Expected, tuple[Given, ...]] = {
     "logits for sigmoid": ("probabilities",),
     "log-probabilities": ("distribution", "probabilities", "scores"),
 }
+_TAKES = OpKind.TAKES_SCORES | OpKind.TAKES_LOGITS
 _UNBOUNDED = OpKind.MATRIX_MULTIPLIES | OpKind.CONVOLVES
 
 
@@ -81,7 +82,7 @@ def swapped(analysis: Analysis) -> Iterator[Swapped]:
     told: set[object] = set()
     tensors = analysis.capture.tensors
     for op in analysis.capture.ops:
-        if not is_a(op.name, OpKind.TAKES_SCORES | OpKind.TAKES_LOGITS) or op.has(Trait.BACKWARD):
+        if not is_a(op.name, _TAKES) or op.has(Trait.BACKWARD):
             continue
         if len(op.inputs) < 2 or tensors[op.inputs[0]].requires_grad or not tensors[op.inputs[1]].requires_grad:
             continue

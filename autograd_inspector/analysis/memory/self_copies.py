@@ -12,6 +12,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
 _ASIDE = Trait.STEP | Trait.BACKWARD
+_AVERAGES = OpKind.INTERPOLATES | OpKind.ADDS
 
 
 class SelfCopy(Struct, frozen=True):
@@ -60,7 +61,7 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
 def _written_over(analysis: Analysis) -> Iterator[tuple[Op, bool]]:
     """(an op that writes one tensor over another, whether it averages them), in program order."""
     for op in analysis.capture.ops:
-        averages = is_a(op.name, OpKind.INTERPOLATES | OpKind.ADDS)
+        averages = is_a(op.name, _AVERAGES)
         over = (averages or is_a(op.name, OpKind.COPIES_INTO)) and not op.has(_ASIDE) and len(op.inputs) == 2
         if over and op.writes and analysis.capture.tensors[op.inputs[0]].storage >= 0:
             yield op, averages

@@ -30,6 +30,7 @@ from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.naming import model_names, tensor_names, variable_names
 from autograd_inspector.capture.observers.optimizers.placing import placement_of
 from autograd_inspector.capture.observers.optimizers.spread import rank_here
+from autograd_inspector.capture.recording.lineage import Lineage
 from autograd_inspector.capture.recording.raw_records import (
     OP_FIRST,
     OP_INPUTS,
@@ -38,6 +39,7 @@ from autograd_inspector.capture.recording.raw_records import (
     OP_TRAITS,
     RawOp,
 )
+from autograd_inspector.capture.recording.recorded_nodes import Recorded
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
 from autograd_inspector.capture.vitals.freezing import frozen
@@ -93,6 +95,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     sharing = Sharing(recording)
     sharing.count_sequences(recording.recorded.nodes)
     nodes = sharing.nodes(tuple(recording.recorded.nodes))
+    recording.recorded, recording.lineage = Recorded(), Lineage()  # Not beside what is made of the ops.
     ops = tuple([_op(sharing, i, raw) for i, raw in recording.ops.items()])
     variables = variable_names(recording, sites)
     tensors = _tensors(recording, names, variables, sharing)

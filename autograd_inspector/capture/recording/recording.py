@@ -202,14 +202,22 @@ class Recording(Records):
         return sum(window.kept for window in windows) + sum(map(len, lists))
 
     def forget(self) -> None:
-        """The capture is frozen: let go of everything live, and of what the records now hold."""
+        """The capture is frozen: let go of everything live, and of what the records now hold.
+
+        Code that a probe was put into holds the observers, and so this, for as long as its lines are known.
+        """
         self.closed, self.recording = True, False
         self.pauses.clear()
         self.still = None
         self.stacks.close()
         self.state_owners.clear()
         self.registry.close()
-        self.ops.clear()
+        for window in (self.ops, self.calls, self.regions, self.backwards):
+            window.clear()
+        for records in (self.steps, self.grad_reads, self.grad_writes, self.events, self.scalar_reentries):
+            records.clear()
+        for by_op in (self.number_arguments, self.scales, self.none_gradients):
+            by_op.clear()
         self.ledger, self.recorded, self.lineage = Ledger(), Recorded(), Lineage()
         self.compared, self.passed = Compared(), Passed()
         self._bounds, self._bounded = ([], [], []), 0

@@ -37,6 +37,8 @@ from autograd_inspector.interrupts import is_interrupt
 _MOST_GIVEN = 1000
 """So many entries are looked at of what a model is given, which may be a table of numbers."""
 _DEEPEST = 3
+_MANY = 50_000
+"""Of so many storages, and of twice as many as were left the last time, those that are gone are looked for."""
 _CPU = torch.device("cpu")
 """There is one: to ask a tensor whether it is there takes a tenth of comparing devices."""
 _CONTAINERS = frozenset({list, tuple, dict})
@@ -101,6 +103,7 @@ class Registry:
         self.storages: dict[int, int] = {}
         """Address of a StorageImpl -> the number of that memory."""
         self._numbered = 0
+        self._sweep_at = _MANY
         self._same: dict[Any, Any] = {}
         """Shapes and devices: equal ones are kept once."""
 
@@ -261,6 +264,9 @@ class Registry:
         memory._weak_ref()  # What it returns is the address, which close() frees it by.
         number = self.storages[address] = self._numbered
         self._numbered += 1
+        if len(self.storages) >= self._sweep_at:
+            self._forget_freed()
+            self._sweep_at = max(_MANY, 2 * len(self.storages))
         if self.met is not None:
             self.met(address, memory)
         return number
@@ -287,6 +293,10 @@ class Registry:
         self.call_arguments &= keep
         self.looked_at &= keep
         self._same.clear()
+        self._forget_freed()
+
+    def _forget_freed(self) -> None:
+        """Nothing is met again in memory that is gone; until its address is let go, it keeps some 200 bytes of it."""
         for address in [address for address in self.storages if storage_expired(address)]:
             del self.storages[address]  # Before: an interrupt must not have it freed twice.
             free_weak_ref(address)
@@ -333,6 +343,8 @@ class Registry:
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()
+        for numbers in (self.parameters, self.buffers, self.call_arguments, self.looked_at):
+            numbers.clear()
         while self.storages:
             free_weak_ref(self.storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
         self.storages = {}  # One that was only emptied would keep its room.

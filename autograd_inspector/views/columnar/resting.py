@@ -1,0 +1,202 @@
+"""A long capture while nobody reads it: its records as arrays, made anew when they are asked for.
+
+An op takes 600 to 1,300 bytes as records, with its tensors and nodes, and some 100 as columns. The rules and the views
+go through the records again and again, so while they do, the records are there; of all reports in the process those of
+one, the last that was looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
+from operator import attrgetter
+from typing import Any, overload
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.views.columnar.kinds import Field, fields_of, tables_of_captures
+from autograd_inspector.views.gc_pause import collector_paused
+
+LONG = 20_000
+"""Records of one kind; fewer are left as they are."""
+
+
+class _Same:
+    """One value again and again."""
+
+    def __init__(self, value: Any, times: int) -> None:
+        self._value, self._times = value, times
+
+    def __iter__(self) -> Iterator[Any]:
+        return repeat(self._value, self._times)
+
+
+class _Few:
+    """Few values, by their numbers."""
+
+    def __init__(self, values: dict[Any, int], cells: Iterable[int]) -> None:
+        self._values, self._cells = tuple(values), _numbers(cells)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._values.__getitem__, self._cells)
+
+
+class _Pairs:
+    """Pairs of integers."""
+
+    def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
+        self._first, self._second = _numbers([a for a, _ in pairs]), _numbers([b for _, b in pairs])
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self._first, self._second, strict=True)
+
+
+class _Groups:
+    """Tuples of any lengths; equal ones are made once."""
+
+    def __init__(self, groups: Sequence[Any], flat: Iterable[Any], *, alike: bool) -> None:
+        self._sizes, self._flat, self._alike = _numbers(map(len, groups)), flat, alike
+
+    def __iter__(self) -> Iterator[Any]:
+        left = iter(self._flat)
+        groups = (tuple(islice(left, size)) for size in self._sizes)
+        if not self._alike:
+            return groups
+        same: dict[Any, Any] = {}
+        return (same.setdefault(group, group) for group in groups)
+
+
+class Columns:
+    """Records of one kind, one column a field."""
+
+    def __init__(self, records: Sequence[Any], kind: type[Struct]) -> None:
+        self._kind = kind
+        self._columns = [_column(field, list(map(attrgetter(field.name), records))) for field in fields_of(kind) or ()]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._kind, *self._columns)
+
+
+def _column(field: Field, values: list[Any]) -> Iterable[Any]:
+    first = values[0] if values else None
+    if values.count(first) == len(values) and field.holds != "record":
+        return _Same(first, len(values))
+    if field.holds == "number":
+        return _numbers(values)
+    if field.holds == "record":
+        return Columns(values, field.inner)
+    if field.holds == "value":
+        places: dict[Any, int] = {}
+        return _Few(places, [places.setdefault(value, len(places)) for value in values])
+    flat = list(chain.from_iterable(values))
+    if field.holds == "records":
+        return _Groups(values, Columns(flat, field.inner), alike=False)
+    return _Groups(values, _Pairs(flat) if field.holds == "pairs" else _numbers(flat), alike=True)
+
+
+def _numbers(numbers: Iterable[int]) -> Iterable[int]:
+    """In as few bytes as they take."""
+    kept = list(numbers)
+    for code in "biqQ":
+        try:
+            return array(code, kept)
+        except (OverflowError, TypeError):
+            continue
+    return tuple(kept)
+
+
+class _Rest:
+    """The columns of one capture, and its records while it is the one that is looked at."""
+
+    def __init__(self, columns: dict[str, Columns]) -> None:
+        self.columns = columns
+        self.records: dict[str, tuple[Any, ...]] = {}
+
+    def of(self, name: str) -> tuple[Any, ...]:
+        """The records of a name."""
+        records = self.records.get(name)
+        if records is None:
+            with _LOCK, collector_paused():
+                _wake(self)
+                records = self.records[name] = tuple(self.columns[name])
+        return records
+
+
+_LOCK = threading.Lock()
+_AWAKE: list[weakref.ref[_Rest]] = []
+"""Whose records are there: of one capture at most."""
+
+
+def _wake(rest: _Rest) -> None:
+    for other in [other for awake in _AWAKE if (other := awake()) is not None and other is not rest]:
+        other.records = {}
+    _AWAKE[:] = [weakref.ref(rest)]
+
+
+class Resting(Sequence[Any]):
+    """A tuple of records that are made anew when somebody asks for one."""
+
+    def __init__(self, rest: _Rest, name: str, length: int) -> None:
+        self._rest, self._name, self._length = rest, name, length
+
+    @property
+    def records(self) -> tuple[Any, ...]:
+        """All of them."""
+        return self._rest.of(self._name)
+
+    @property
+    def passing(self) -> tuple[Any, ...]:
+        """All of them, for somebody who goes through them once: they are not kept."""
+        with collector_paused():
+            return self._rest.records.get(self._name) or tuple(self._rest.columns[self._name])
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return self.records[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.records)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self.records[::-1])
+
+    def __contains__(self, record: object) -> bool:
+        return record in self.records
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Resting):
+            return self.records == other.records
+        return self.records == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.records)
+
+    def __repr__(self) -> str:
+        return f"<{self._length} records>"
+
+
+def at_rest(capture: Capture) -> Capture:
+    """The same capture, whose long tuples are columns as long as nobody reads them."""
+    long = {name: kind for name, kind in tables_of_captures().items() if _is_long(getattr(capture, name))}
+    if not long:
+        return capture
+    with collector_paused():
+        rest = _Rest({name: Columns(getattr(capture, name), kind) for name, kind in long.items()})
+    return replace(capture, **{name: Resting(rest, name, len(getattr(capture, name))) for name in long})
+
+
+def _is_long(records: object) -> bool:
+    return isinstance(records, tuple) and len(records) >= LONG
