@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Operand, Remedies
@@ -62,17 +63,43 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     names = names_of(analysis, found.tensors)
     done = "averaged with" if found.averages else "copied onto"
     often = "" if found.loaded else " in each iteration"
+    shared = [birth for of in found.op.inputs if (birth := _kept_without_copy(analysis, of, found.step)) is not None][
+        :1
+    ]
     return Problem(
         "info" if found.loaded else "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')}{often}: "
         f"source and target are the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
-        "If you need two models, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
-        "model another name, and `copy.copy(model)` shares its parameters.",
-        analysis.places((found.op, f"{done} itself here"), (found.step, "moved here")),
+        _COPIED if shared else _TWO_MODELS,
+        analysis.places(
+            *((birth, "kept without a copy here") for birth in shared),
+            (found.op, f"{done} itself here"),
+            (found.step, "moved here"),
+        ),
         tuple(names),
         ops=(found.op.index,),
-        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(found.op.site, "")[:1]),
+        cures=tuple(
+            (Operand(place, "whole", "{}.clone()"),)
+            for birth in shared
+            if (place := analysis.capture.place(birth.site))
+        )
+        if shared
+        else tuple((DeepCopy(place),) for place in analysis.user_frames(found.op.site, "")[:1]),
     )
+
+
+_COPIED = "Keep a copy: `.detach().clone()` of a tensor; detach() and .data return the same memory."
+_TWO_MODELS = (
+    "If you need two models, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the model "
+    "another name, and `copy.copy(model)` shares its parameters."
+)
+
+
+def _kept_without_copy(analysis: Analysis, tensor: int, step: Op) -> Op | None:
+    """The op that took a tensor on the memory of another one, which the program still has after a step."""
+    birth = analysis.flow.birth(tensor)
+    kept = birth is not None and birth.index < step.index and is_a(birth.name, OpKind.ALIASES)
+    return birth if kept else None
 
 
 def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:

@@ -144,7 +144,9 @@ def _without(empty: list[int], compiled: bool) -> str:  # noqa: FBT001 - a fact 
 def _given_inputs(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
     held = set(optimizer.held)
-    return bool(held) and held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
+    return (
+        bool(held) and held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
+    )
 
 
 def _cut_off(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
