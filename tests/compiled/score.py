@@ -36,7 +36,7 @@ def score(name, *, compiled="as it is"):
 
     program = importlib.import_module(f"tests.compiled.programs.{name}")
     error = None
-    program.setup()
+    getattr(program, "setup", lambda: None)()
     try:
         values = getattr(program, "VALUES", False) or ("TRUTH" in vars(program) and program.TRUTH.values)
         with autograd_inspector.inspect(values=values, compiled=compiled) as inspection:

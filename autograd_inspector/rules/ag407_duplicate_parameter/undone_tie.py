@@ -29,7 +29,7 @@ def _parted(analysis: Analysis, found: PartedTie) -> Problem:
     return Problem(
         "warning",
         f"{one} and {other} were one tied parameter, and {found.event.type}.load_state_dict(assign=True) made them two: "
-        "it takes the tensor under each name as a parameter of its own, and the two are trained separately",
+        "each name got another tensor as its parameter, and the two are trained separately",
         f"Tie them again after loading: `{again}`. Or load without assign=True, which copies the values and keeps the tie.",
         analysis.user_frames(found.event.site, "tie undone here"),
         (one, other),
