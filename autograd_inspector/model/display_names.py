@@ -8,7 +8,9 @@ from functools import cached_property
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.tensor import TensorRecord
 
-_WRAPPED = ("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+COMPILED = "_orig_mod"
+"""The attribute in which a module that torch.compile returns has the one that it was given."""
+_WRAPPED = (COMPILED, "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 """Attributes in which torch's wrappers keep the module that they wrap; the program reaches through them unnamed."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
@@ -11,6 +11,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelsShared
@@ -65,22 +66,46 @@ def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
     done = "averaged with" if found.averages else "copied onto"
     often = "" if found.loaded else " in each iteration"
     named = _second_name(analysis, found)
+    shared = [birth for of in found.op.inputs if (birth := _kept_without_copy(analysis, of, found.step)) is not None][
+        :1
+    ]
     return Problem(
         "info" if found.loaded and named is None else "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {done} {agree(names, 'itself', 'themselves')}{often}: "
         f"source and target are the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
-        "If you need two models, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
-        "model another name, and `copy.copy(model)` shares its parameters.",
+        _COPIED if shared else _TWO_MODELS,
         analysis.places(
-            (named, "another name for the same model"), (found.op, f"{done} itself here"), (found.step, "moved here")
+            (named, "another name for the same model"),
+            *((birth, "kept without a copy here") for birth in shared),
+            (found.op, f"{done} itself here"),
+            (found.step, "moved here"),
         ),
         tuple(names),
         ops=(found.op.index,),
-        cures=(
-            *((OwnCopy(place),) for place in analysis.user_frames(-1 if named is None else named.site, "")[:1]),
-            *((DeepCopy(place),) for place in analysis.user_frames(found.op.site, "")[:1]),
-        ),
+        cures=tuple(_copies(analysis, found, named, shared)),
     )
+
+
+_COPIED = "Keep a copy: `.detach().clone()` of a tensor; detach() and .data return the same memory."
+_TWO_MODELS = (
+    "If you need two models, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the model "
+    "another name, and `copy.copy(model)` shares its parameters."
+)
+
+
+def _copies(
+    analysis: Analysis, found: SelfCopy, named: ModelsShared | None, shared: Sequence[Op]
+) -> Iterator[Remedies]:
+    """A copy of what was kept, else of the model where it got its second name, or where it is copied onto itself."""
+    for birth in shared:
+        place = analysis.capture.place(birth.site)
+        if place is not None:
+            yield (Operand(place, "whole", "{}.clone()"),)
+    if not shared:
+        for place in analysis.user_frames(-1 if named is None else named.site, "")[:1]:
+            yield (OwnCopy(place),)
+        for place in analysis.user_frames(found.op.site, "")[:1]:
+            yield (DeepCopy(place),)
 
 
 def _second_name(analysis: Analysis, found: SelfCopy) -> ModelsShared | None:
@@ -88,6 +113,13 @@ def _second_name(analysis: Analysis, found: SelfCopy) -> ModelsShared | None:
     called = called_on(analysis.capture.place(found.op.site), "load_state_dict")
     events = (event for event in analysis.capture.events_of(ModelsShared) if not event.copied)
     return next((e for e in events if e.name == called and set(found.tensors) <= set(e.tensors)), None)
+
+
+def _kept_without_copy(analysis: Analysis, tensor: int, step: Op) -> Op | None:
+    """The op that took a tensor on the memory of another one, which the program still has after a step."""
+    birth = analysis.flow.birth(tensor)
+    kept = birth is not None and birth.index < step.index and is_a(birth.name, OpKind.ALIASES)
+    return birth if kept else None
 
 
 def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:

@@ -11,7 +11,7 @@ from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.renaming import Renaming, renaming_of, wrapper_of
 from autograd_inspector.model.wording import counted, join_names
 
-_NAMED = 3
+_NAMED = 4
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:

@@ -12,7 +12,18 @@ import pickle
 import warnings
 from pathlib import Path
 
+from tests.practice.score import told
+
 PROGRAMS = Path(__file__).parent / "programs"
+NOT_YET = {
+    "center_in_place": "found located first named",  # Data that each epoch modifies in place may be a state that moves.
+    "fake_quant": "named",  # Each layer has a finding of its own.
+    "residual_relu": "found located first named",  # Who reads a tensor behind an in-place op may mean its result.
+    "route_by_score": "found located first named",  # Dynamo's own error says it all, and it is none of a gradient.
+    "scaled_swish": "found located first named",  # A wrong formula in a backward takes a numerical derivative to see.
+    "validate_every": "named",  # The layers are named, not their running statistics.
+}
+"""Programs with a TRUTH -> the aims that are missed, as `tests.practice.score` calls them."""
 
 
 def names():
@@ -25,9 +36,9 @@ def score(name, *, compiled="as it is"):
 
     program = importlib.import_module(f"tests.compiled.programs.{name}")
     error = None
-    program.setup()
+    getattr(program, "setup", lambda: None)()
     try:
-        values = getattr(program, "VALUES", False)
+        values = getattr(program, "VALUES", False) or ("TRUTH" in vars(program) and program.TRUTH.values)
         with autograd_inspector.inspect(values=values, compiled=compiled) as inspection:
             program.run()
     except Exception as raised:
@@ -43,6 +54,8 @@ def score(name, *, compiled="as it is"):
 
 
 def judged(program, path, report, error):
+    if "TRUTH" in vars(program):
+        return _judged_by_truth(program, path, report, error)
     wanted = getattr(program, "RAISES", "")
     if (error is None) is bool(wanted) or (error is not None and wanted not in str(error)):
         return f"ended with {error!r}"
@@ -59,6 +72,20 @@ def judged(program, path, report, error):
     if not any(all(name in text for name in program.NAMES) for text in told):
         return "found without its names"
     return "" if len([f for f in loud if f not in mine]) <= 1 else f"drowned: {[f.rule for f in loud]}"
+
+
+def _judged_by_truth(program, path, report, error):
+    """By the aims of `tests.practice.score`."""
+    wanted = program.TRUTH.raises
+    if (error is None) is bool(wanted) or not str(error).startswith(wanted or "None"):
+        return f"ended with {error!r}"
+    reached = told(Path(path), program.TRUTH, report)
+    missed, expected = (
+        {aim for aim, yes in reached.items() if not yes},
+        {*NOT_YET.get(program.__name__.split(".")[-1], "").split()},
+    )
+    wrong = [*sorted(missed - expected), *(f"{aim}, which was not to be expected" for aim in sorted(expected - missed))]
+    return f"misses {', '.join(wrong)}" if missed - expected else f"reaches {', '.join(wrong)}" if wrong else ""
 
 
 def in_child(name, backend, compiled):

@@ -150,3 +150,29 @@ def test_target_network_with_another_name_alone():
 
     diagnosed(lambda: program(Alias), "AG204", "# Both.", "onto", severity="warning", where=Alias.__init__)
     calm(lambda: program(lambda: Agent(copy.deepcopy)))
+
+
+class Shadow:
+    def __init__(self, net):
+        self.kept = [p.detach() for p in net.parameters()]  # Kept.
+
+    def parameters(self):
+        return self.kept
+
+    def __call__(self, x):
+        return nn.functional.linear(x, *self.kept)
+
+
+class ShadowOfCopies(Shadow):
+    def __init__(self, net):
+        self.kept = [p.detach().clone() for p in net.parameters()]
+
+
+def test_average_of_tensors_that_were_kept_without_a_copy():
+    """The line that kept them is told, and a copy there is the fix; the model needs no second one."""
+    finding = diagnosed(
+        lambda: learn(Shadow, by_average), "AG204", "# Kept.", "weight", severity="warning", where=Shadow.__init__
+    )
+    assert "clone()" in finding.fix
+    assert "deepcopy" not in finding.fix
+    calm(lambda: learn(ShadowOfCopies, by_average))

@@ -483,3 +483,21 @@ def test_leaves_that_were_stacked_from_the_parameters():
         where=program,
     )
     calm(lambda: program(stacked=True))
+
+
+def test_groups_by_name_of_a_compiled_model():
+    """All groups are empty, for each name has the wrapper in front: a warning, which says so."""
+
+    def program(*, wrapper):
+        net = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)), backend="eager")
+        named = dict((net if wrapper else net._orig_mod).named_parameters())
+        groups = [{"params": [p for name, p in named.items() if name.startswith(start)]} for start in ("0", "2")]
+        optimizer = torch.optim.SGD(groups, lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X), Y))
+
+    diagnosed(
+        lambda: program(wrapper=True), "AG404", "torch.optim.SGD(groups", "begins with `_orig_mod.`",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(wrapper=False))

@@ -97,3 +97,40 @@ def test_two_new_modules_with_the_same_values():
         severity="warning", where=both_replaced,
     )  # fmt: skip
     calm(lambda: learn(both_replaced_and_tied), lambda: learn(both_new))
+
+
+def assigned(net):
+    state = {name: value.clone() for name, value in net.state_dict().items()}
+    net.load_state_dict(state, assign=True)  # Loaded.
+
+
+def assigned_and_tied(net):
+    assigned(net)
+    net.out.weight = net.table.weight
+
+
+def test_a_load_that_takes_the_tensors_themselves_unties():
+    """Each name gets a parameter of its own, where both had one."""
+    diagnosed(
+        lambda: learn(assigned),
+        "AG407",
+        "# Loaded.",
+        "out.weight",
+        "table.weight",
+        "`net.out.weight = net.table.weight`",
+        severity="warning",
+        where=assigned,
+    )
+
+
+def test_a_load_that_keeps_the_tie():
+    """Values that are copied, one tensor under both names, and a tie that is made again."""
+
+    def copied(net):
+        net.load_state_dict({name: value.clone() for name, value in net.state_dict().items()})
+
+    def shared(net):
+        net.load_state_dict(net.state_dict(), assign=True)
+
+    calm(lambda: learn(copied), lambda: learn(assigned_and_tied))
+    calm(lambda: learn(shared))

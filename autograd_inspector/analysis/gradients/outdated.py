@@ -23,10 +23,13 @@ _FEWEST = 2
 
 
 class Outdated(Struct, frozen=True):
-    """``tensor`` was computed by ``made`` from ``parameter``, before ``steps`` of it, and ``reader`` uses it after them."""
+    """``tensor`` was computed by ``made`` from ``parameters``, before ``steps`` of the first, which ``reader`` comes after.
+
+    The others were stepped between the two as well.
+    """
 
     tensor: int
-    parameter: int
+    parameters: tuple[int, ...]
     made: Op
     reader: Op
     steps: tuple[Step, ...]
@@ -42,14 +45,18 @@ def outdated(analysis: Analysis) -> Iterator[Outdated]:
     last = runs[-1]
     graph = {node.op for node in analysis.nodes_of(last)}
     for reader, tensor in all_carried_over(analysis.capture, analysis.flow, last, runs[-1 - _FEWEST]):
+        read: dict[Op, dict[int, tuple[Step, ...]]] = {}
         for op, parameter in _read_by(analysis, tensor, reader.index):
             if reader.index not in graph or op.index not in graph:
                 continue  # It is read behind a cut.
             stands_in = rebound(analysis, reader) is not None  # Each round reads what the one before has made of it.
             steps = _steps_between(analysis, parameter, op.index, last.start if stands_in else reader.index)
             if len(steps) >= _FEWEST and op.site not in told:
+                read.setdefault(op, {})[parameter] = steps
+        for op, stepped in read.items():
+            if op.site not in told:
                 told.add(op.site)
-                yield Outdated(tensor, parameter, op, reader, steps, last)
+                yield Outdated(tensor, tuple(stepped), op, reader, next(iter(stepped.values())), last)
 
 
 def _read_by(analysis: Analysis, tensor: int, before: int) -> Iterator[tuple[Op, int]]:

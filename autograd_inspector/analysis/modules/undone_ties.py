@@ -1,4 +1,4 @@
-"""Ties of weights that are undone: the module whose weight another one had taken over was replaced, the other was not."""
+"""Ties of weights that are undone: a load gave each name its own, or one module was replaced and the other was not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.model.program_events import ModuleExchanged, ParameterRegistered
+from autograd_inspector.model.program_events import ModelLoaded, ModuleExchanged, ParameterRegistered
 
 
 class UndoneTie(Struct, frozen=True):
@@ -24,6 +24,27 @@ class UndoneTie(Struct, frozen=True):
     old: int
     new: int
     both: bool = False
+
+
+class PartedTie(Struct, frozen=True):
+    """``event`` gave the names of one parameter a parameter each: (name, parameter) of both, as the module has them."""
+
+    event: ModelLoaded
+    one: tuple[str, int]
+    other: tuple[str, int]
+
+
+def parted_ties(analysis: Analysis) -> Iterator[PartedTie]:
+    """Where both parameters are used and meant to learn; a tie that is made again leaves one of them unused.
+
+    Two parameters on one memory still have the same values.
+    """
+    tensors = analysis.capture.tensors
+    for event in analysis.capture.events_of(ModelLoaded):
+        for name, one, other_name, other in event.parted:
+            apart = tensors[one].storage != tensors[other].storage
+            if apart and _learns(analysis, one) and _learns(analysis, other):
+                yield PartedTie(event, (name, one), (other_name, other))
 
 
 def undone_ties(analysis: Analysis) -> Iterator[UndoneTie]:

@@ -33,6 +33,25 @@ def thrown(frames: tuple[Frame, ...], torchs: Sequence[tuple[str, int]], *, enab
     return Thrown(name, chain, chain[0][0]) if chain else Thrown(name, frames)
 
 
+def is_written(switch: Thrown) -> bool:
+    """Whether the program's code has that very switch: a block, a call, or a decorator of that name."""
+    if switch.decorated is None:
+        return not switch.library and any(at < 0 for _, at, _ in switch.frames[:1])
+    source = source_at(switch.decorated.co_filename)
+    definition = source.definition_at(switch.decorated.co_firstlineno) if source is not None else None
+    return bool(_names(definition) & {name for names in _CALLS.values() for name in names})
+
+
+def is_around(switch: Thrown, frames: tuple[Frame, ...], *, enabled: bool) -> bool:
+    """Whether the code of a switch is still running where an op has these lines: the op may be in a call beneath it."""
+    if switch.library or not switch.frames:
+        return True
+    if switch.decorated is not None:
+        return any(code is switch.decorated for code, _, _ in frames)
+    block = switch.frames[0]
+    return any(thrown(frames[place:], (), enabled=enabled).frames[:1] == (block,) for place in range(len(frames)))
+
+
 def _by_torch(places: Sequence[tuple[str, int]], *, enabled: bool) -> tuple[str, str]:
     """(torch's own module that threw a switch, what it called), from the lines of its code; ("", "") where none did."""
     home = Path(torch.__file__).parent.parent
@@ -49,7 +68,11 @@ def _by_torch(places: Sequence[tuple[str, int]], *, enabled: bool) -> tuple[str,
 
 def _decorators(source: Source, line: int) -> set[str]:
     """What is written above the function around a line: ``no_grad`` of ``@torch.no_grad()``."""
-    written = getattr(source.scope_at(line), "decorator_list", [])
+    return _names(source.scope_at(line))
+
+
+def _names(definition: ast.AST | None) -> set[str]:
+    written = getattr(definition, "decorator_list", [])
     called = [each.func if isinstance(each, ast.Call) else each for each in written]
     return {getattr(each, "attr", getattr(each, "id", "")) for each in called}
 

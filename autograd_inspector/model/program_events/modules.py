@@ -142,11 +142,15 @@ class ParametersConverted(ProgramEvent, frozen=True):
 
 
 class ModelLoaded(ProgramEvent, frozen=True):
-    """``load_state_dict`` of a module; with ``assign`` the parameters are others than before."""
+    """``load_state_dict`` of a module; with ``assign`` the parameters are others than before.
+
+    ``parted``: (name, parameter, another name, parameter) where both names had one parameter until then.
+    """
 
     type: str
     tensors: tuple[int, ...]
     assign: bool = False
+    parted: tuple[tuple[str, int, str, int], ...] = ()
 
     @property
     def api(self) -> str:

@@ -15,6 +15,7 @@ from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, ne
 from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
+from autograd_inspector.model.display_names import COMPILED
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
@@ -67,14 +68,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     born = [place for t in late for place in birthplace(analysis, t, optimizer, "created after the optimizer here")]
     unfrozen = thawed(analysis, loose.parameters, optimizer)
     empty = [i for i, group in enumerate(optimizer.parameters) if not group] if early else []
-    foreign = not set(analysis.optimized_trainable) & analysis.received_gradient
+    foreign = bool(optimizer.held) and not set(analysis.optimized_trainable) & analysis.received_gradient
     of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
     not_entered = list(_not_entered(analysis, loose))
     selected = selected_at(analysis, optimizer.site) if early else ()
+    compiled = all(_under_compiled(analysis, t) for t in loose.parameters)
     yield Problem(
         "info" if _given_inputs(analysis, optimizer) or analysis.passed_through else "warning",
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} not in any "
-        f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
+        f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty, compiled)}",
         _ENTER
         if not_entered
         else _instead(analysis, optimizer, loose)
@@ -128,18 +130,26 @@ _OTHERS = " (it holds other parameters, which have no gradient when it steps)"
 _WALKED = "parameters() is a generator and can be iterated only once: keep a list, or call it again. "
 
 
-def _without(empty: list[int]) -> str:
+def _under_compiled(analysis: Analysis, tensor: int) -> bool:
+    """Whether a parameter's name goes through the wrapper that torch.compile puts around a module."""
+    return any(COMPILED in name.split(".") for name in analysis.capture.tensors[tensor].names)
+
+
+def _without(empty: list[int], compiled: bool) -> str:  # noqa: FBT001 - a fact about the model
     """What an empty group tells: torch accepts it without a word."""
     if not empty:
         return ""
     which = f"{agree(empty, 'group', 'groups')} {join_names(map(str, empty))} {agree(empty, 'is', 'are')}"
-    return f"; its {which} empty: the generator was already exhausted, or a filter matched nothing"
+    prefixed = f": each name that the compiled model gives begins with `{COMPILED}.`" if compiled else ""
+    return f"; its {which} empty: the generator was already exhausted, or a filter matched nothing{prefixed}"
 
 
 def _given_inputs(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
     held = set(optimizer.held)
-    return held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
+    return (
+        bool(held) and held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
+    )
 
 
 def _cut_off(analysis: Analysis, optimizer: OptimizerRecord) -> bool:

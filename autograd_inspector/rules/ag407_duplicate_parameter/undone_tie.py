@@ -1,4 +1,4 @@
-"""AG407 where a parameter is there once too often: two of what was one, since a module of a tied pair was replaced."""
+"""AG407 where a parameter is there once too often: two of what was one, since a tie was undone."""
 
 from __future__ import annotations
 
@@ -7,15 +7,34 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.modules.undone_ties import UndoneTie, undone_ties
+from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.modules.undone_ties import PartedTie, UndoneTie, parted_ties, undone_ties
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Insert, Remedies
 
 
 def no_longer_tied(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each module that was replaced."""
+    """One finding for each module that was replaced, or loaded."""
     for found in undone_ties(analysis):
         yield _problem(analysis, found)
+    for parted in parted_ties(analysis):
+        yield _parted(analysis, parted)
+
+
+def _parted(analysis: Analysis, found: PartedTie) -> Problem:
+    one, other = name_of(analysis, found.one[1]), name_of(analysis, found.other[1])
+    place = analysis.capture.place(found.event.site)
+    module = called_on(place, "load_state_dict")
+    again = f"{module or 'model'}.{found.other[0]} = {module or 'model'}.{found.one[0]}"
+    return Problem(
+        "warning",
+        f"{one} and {other} were one tied parameter, and {found.event.type}.load_state_dict(assign=True) made them two: "
+        "each name got another tensor as its parameter, and the two are trained separately",
+        f"Tie them again after loading: `{again}`. Or load without assign=True, which copies the values and keeps the tie.",
+        analysis.user_frames(found.event.site, "tie undone here"),
+        (one, other),
+        cures=((Insert(place, again, "behind"),),) if place is not None and module else (),
+    )
 
 
 def _problem(analysis: Analysis, found: UndoneTie) -> Problem:

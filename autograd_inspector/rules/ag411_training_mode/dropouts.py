@@ -1,12 +1,13 @@
-"""AG411: dropouts that drop values in eval mode, and dropouts that drop nothing where samples are wanted."""
+"""AG411: dropouts that drop values in eval mode, and those that drop nothing where samples are wanted or in training."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.callers import callee
+from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.analysis.modules.equal_samples import EqualSamples, equal_samples
+from autograd_inspector.analysis.modules.exported_in_eval import ExportedInEval, exported_in_eval
 from autograd_inspector.analysis.modules.untold_dropouts import UntoldDropout, untold_dropouts
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
@@ -17,11 +18,13 @@ _NAMED = 3
 
 
 def dropouts(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each line that calls the dropout, or the module whose results are samples."""
+    """One finding for each line that calls the dropout, or the module whose results are samples; of each exported model."""
     for untold in untold_dropouts(analysis):
         yield _untold(analysis, untold)
     for samples in equal_samples(analysis):
         yield _equal(analysis, samples)
+    for exported in exported_in_eval(analysis):
+        yield _exported(analysis, exported)
 
 
 def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
@@ -48,6 +51,24 @@ def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
             (SetArgument(place, found.op.name, argument, value),)
             for place in analysis.user_frames(found.op.site, "")[:1]
         ),
+    )
+
+
+def _exported(analysis: Analysis, found: ExportedInEval) -> Problem:
+    name, switch = analysis.capture.display_names.layer(found.call), found.switch
+    module = "the module" if switch is None else called_on(analysis.capture.place(switch.site), "eval") or switch.type
+    return Problem(
+        "info",
+        f"`{found.op.name}` of {name} acts as in evaluation while {name} is trained: it was exported in eval mode, and its "
+        "graph does the same in train mode",
+        f"Put {module} into train mode before it is exported: `{module}.train()`."
+        if switch is not None
+        else "Put the module into train mode before it is exported.",
+        analysis.places(
+            (switch, "put into eval mode here, before it is exported"), (found.op, "acts as in evaluation here")
+        ),
+        (name, found.op.name),
+        ops=(found.op.index,),
     )
 
 

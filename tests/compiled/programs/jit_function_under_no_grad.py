@@ -14,7 +14,7 @@ def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():  # cause
         y = x + bias
         out = y * 0.5 * (1.0 + torch.tanh(0.79788456 * y * (1 + 0.044715 * y * y)))
-    return out  # noqa: RET504 - TorchScript has no return within a block
+    return out  # TorchScript has no return within a block
 
 
 class FeedForward(nn.Module):

@@ -24,7 +24,9 @@ def _found(owner: Any, names: Iterable[str]) -> list[Any]:
     return [getattr(owner, name) for name in names if hasattr(owner, name)]
 
 
-DROPOUTS = frozenset([*_found(F, _FUNCTIONAL), *_found(torch, _NATIVE)])
+_OVERLOADS = [packet.default for packet in _found(torch.ops.aten, _NATIVE)]
+"""As a graph that torch.export has captured calls them."""
+DROPOUTS = frozenset([*_found(F, _FUNCTIONAL), *_found(torch, _NATIVE), *_OVERLOADS])
 """Each takes (input, p, training)."""
 RECURRENT = frozenset(_found(torch, _RECURRENT))
 """Each takes ``dropout`` and ``train`` side by side, behind arguments of which there are more for packed sequences."""

@@ -93,6 +93,10 @@ class Regions:
         self._outer.push(self.recording.region)
         self._begin_thrown(switch, outer)
 
+    def throw_anew(self, switch: Thrown, outer: int) -> None:
+        """The same mode goes on by another switch: what lay between them was thrown back, and at once thrown again."""
+        self._begin_thrown(switch, outer)
+
     def _begin_thrown(self, switch: Thrown, outer: int) -> None:
         recording, stacks = self.recording, self.recording.stacks
         self.mode, number = _now(), len(recording.regions)

@@ -131,6 +131,7 @@ class Interpreter:
                 self._switching.switch(step.args[0], steps[number:], outer)
             else:
                 guard.run(self._enter, step)
+                guard.run(self._switching.follow, step, outer)
                 with stacks.standing_in(sites[number], outer if step.bodies else None, _programs(step)):
                     before = len(self._recording.ops)
                     known = self.shadow is not None or not step.role.endswith(NUMBER)

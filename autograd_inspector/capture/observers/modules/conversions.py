@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -13,7 +12,7 @@ from weakref import WeakKeyDictionary
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
-from autograd_inspector.capture.module_tree import joined, parameters_of
+from autograd_inspector.capture.module_tree import joined, named_parameters, parameters_of
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.observers.modules.unmatched import Unmatched
 from autograd_inspector.capture.recording.recording import Recording
@@ -148,11 +147,21 @@ class Conversions:
         kind = type(module).__name__
         self._exchanged(module, lambda at, site, ids: ParametersConverted(at, site, kind, by, ids))
 
-    def _loaded(self, result: Any, module: nn.Module, state_dict: Any, *, assign: bool) -> None:
+    def _loaded(self, result: Any, module: nn.Module, state_dict: Any, tied: list[tuple[str, ...]] | None) -> None:
         self._unmatched.loaded(module, state_dict, result)
-        kind = type(module).__name__
+        kind, assign = type(module).__name__, tied is not None
         how = " assign=True" if assign else ""
-        self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign), how)
+        parted = tuple(self._parted(module, tied)) if tied else ()
+        self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign, parted), how)
+
+    def _parted(self, module: nn.Module, tied: list[tuple[str, ...]]) -> Iterator[tuple[str, int, str, int]]:
+        """Names that had one parameter before a load, and have two since: each with the first of them."""
+        own = dict(named_parameters(module))
+        number = self.recording.id_of
+        for first, *others in tied:
+            for name in others:
+                if own.get(first) is not own.get(name) and {first, name} <= own.keys():
+                    yield first, number(own[first]), name, number(own[name])
 
     def _exchanged(self, module: nn.Module, made: Made, how: str = "") -> None:
         event = self._note(tuple(parameters_of(module)), made)
@@ -209,19 +218,29 @@ class _LoadProbe:
         """It is about to be."""
         if self._guard.recording.here():
             values = dict(zip(("state_dict", "strict", "assign"), given, strict=False)) | named
-            seen += (module, values.get("state_dict"), values.get("assign") is True)
+            seen += (module, values.get("state_dict"), None)
+            if values.get("assign") is True:
+                seen[-1] = self._guard.run(_tied, module) or []
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """It was."""
         if seen:
-            module, state_dict, assign = seen
+            module, state_dict, tied = seen
             seen[:] = ()  # Once: an interrupt may strike when it is done.
-            self._guard.run(partial(self._step, result, module, state_dict, assign=assign))
+            self._guard.run(self._step, result, module, state_dict, tied)
         return result
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:
         """It raised, and may have loaded some."""
         self.after(seen, None)
+
+
+def _tied(module: nn.Module) -> list[tuple[str, ...]]:
+    """The names of each parameter that has several."""
+    names: dict[int, list[str]] = {}
+    for name, parameter in named_parameters(module):
+        names.setdefault(id(parameter), []).append(name)
+    return [tuple(each) for each in names.values() if len(each) > 1]
 
 
 def _converting(frame: FrameType | None) -> str:
