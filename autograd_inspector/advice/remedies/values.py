@@ -70,15 +70,18 @@ def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator
 
 def _with_option(analysis: Analysis, op: Op, place: Location) -> Iterator[Remedies]:
     """Ops that have an option against it themselves."""
-    if op.name in _OPTIONS:
-        name, value = _OPTIONS[op.name]
+    aligns = is_a(op.name, OpKind.ALIGNS)
+    if aligns or op.name == _LOGIT:
+        name, value = _SKIPS_INF if aligns else _BOUNDED
         call = analysis.capture.call_of(op)
         if call is not None and call.type in _MODULES:
             yield from ((MadeWith(frame, call.type, name, value),) for frame in analysis.user_frames(op.site, ""))
         yield (SetArgument(place, op.name, name, value),)
 
 
-_OPTIONS: Final = {"ctc_loss": ("zero_infinity", "True"), "logit": ("eps", "1e-6")}
+_LOGIT: Final = "logit"
+_SKIPS_INF: Final = ("zero_infinity", "True")
+_BOUNDED: Final = ("eps", "1e-6")
 _MODULES: Final = {"CTCLoss"}
 
 
@@ -228,9 +231,9 @@ def smooth(analysis: Analysis, op: Op) -> Iterator[Remedies]:
 def of_one_score(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """A sigmoid of the one score that a softmax was taken of."""
     place = analysis.capture.place(op.site)
-    function = {"softmax": "torch.sigmoid", "log_softmax": "torch.nn.functional.logsigmoid"}.get(op.name, "")
-    if place is not None and function:
-        yield (AsFunction(place, function),)
+    if place is not None and is_a(op.name, OpKind.SOFTMAX):
+        logarithm = is_a(op.name, OpKind.LIKELIHOOD)
+        yield (AsFunction(place, "torch.nn.functional.logsigmoid" if logarithm else "torch.sigmoid"),)
 
 
 def from_logits(analysis: Analysis, op: Op) -> Iterator[Remedies]:

@@ -15,8 +15,6 @@ _DEEPEST = 48
 """So many ops back two computations are compared."""
 COMPUTED_UNLIKE = Trait.STEP | Trait.FUNCTION | Trait.DRAWS | Trait.UNTOLD | Trait.BACKWARD
 """What may give another result each time."""
-_DIVISIONS = frozenset({"div", "true_divide", "__truediv__"})
-"""Of a tensor by something; a number by a tensor is another method."""
 
 
 class Likeness:
@@ -92,7 +90,7 @@ def _span(place: Location) -> tuple[str, int, int]:
 def _divisor(made: Op, text: str) -> tuple[str, str] | None:
     """What a tensor is divided by that is none itself: ``logits / temperature``."""
     match expression(text) if is_a(made.name, OpKind.DIVIDES) and len(made.inputs) == 1 else None:
-        case ast.BinOp(op=ast.Div(), right=right) if made.name in _DIVISIONS and _is_simple(right):
+        case ast.BinOp(op=ast.Div(), right=right) if not made.writes and _is_simple(right):
             return made.name, written(right)
     return None
 

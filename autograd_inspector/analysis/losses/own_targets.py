@@ -17,7 +17,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelsShared
 
-_DISTRIBUTIONS = frozenset({"log_softmax", "softmax", "log", "exp"})
+_DISTRIBUTIONS = OpKind.SOFTMAX | OpKind.TAKES_LOG | OpKind.EXPONENTIATES
 """What leads from scores to probabilities, and on to their logarithms."""
 _ALIKE = OpKind.VIEWS | OpKind.CONVERTS | OpKind.COPIES | OpKind.DETACHES
 _DIVERGENCE = "kl_div"
@@ -92,7 +92,7 @@ def _scores(analysis: Analysis, tensor: int, op: Op) -> int:
     """What a network returned, before it was made a distribution."""
     made = analysis.flow.birth(tensor)
     while made is not None and made.inputs and not made.writes:
-        divergence = op.name == _DIVERGENCE and made.name in _DISTRIBUTIONS
+        divergence = op.name == _DIVERGENCE and is_a(made.name, _DISTRIBUTIONS)
         if not (divergence or is_a(made.name, _ALIKE)):
             break
         tensor = made.inputs[0]

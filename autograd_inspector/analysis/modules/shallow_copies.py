@@ -25,7 +25,7 @@ def trained_together(analysis: Analysis) -> Iterator[TrainedTogether]:
     """Each line once. One optimizer may train a model through copies of it that compute in other ways."""
     optimizers = analysis.capture.placement.optimizers
     for event in analysis.capture.events_of(ModelsShared):
-        if event.copied and len(event.models) >= _FEWEST:
+        if event.copied and event.count >= _FEWEST:
             shared = set(event.tensors)
             stepping = tuple(o for o in optimizers if o.steps and not shared.isdisjoint(o.held))
             if len(stepping) > 1:

@@ -41,7 +41,7 @@ def parted_ties(analysis: Analysis) -> Iterator[PartedTie]:
     """
     tensors = analysis.capture.tensors
     for event in analysis.capture.events_of(ModelLoaded):
-        for name, one, other_name, other in event.parted:
+        for (name, other_name), (one, other) in zip(event.pair_names, event.pairs, strict=True):
             apart = tensors[one].storage != tensors[other].storage
             if apart and _learns(analysis, one) and _learns(analysis, other):
                 yield PartedTie(event, (name, one), (other_name, other))

@@ -33,7 +33,9 @@ def shared_models(recording: Recording, modules: Modules) -> Iterator[ModelsShar
         for (name, another), call in calls.items() if len(calls) > 1 or len(models) > 1 else ():
             found = _named(recording.stacks, call, name)
             if found is not None and found[1] == another:
-                yield ModelsShared(call.at, found[0], name, models, tuple(sorted(held[first])), found[1])
+                yield ModelsShared(
+                    call.at, found[0], name, models[0], len(models), tuple(sorted(held[first])), found[1]
+                )
 
 
 def _held(modules: Modules) -> dict[int, dict[int, tuple[str, ...]]]:

@@ -144,13 +144,14 @@ class ParametersConverted(ProgramEvent, frozen=True):
 class ModelLoaded(ProgramEvent, frozen=True):
     """``load_state_dict`` of a module; with ``assign`` the parameters are others than before.
 
-    ``parted``: (name, parameter, another name, parameter) where both names had one parameter until then.
+    ``pairs``: two parameters where both names, those of ``pair_names``, had one until then.
     """
 
     type: str
     tensors: tuple[int, ...]
     assign: bool = False
-    parted: tuple[tuple[str, int, str, int], ...] = ()
+    pairs: tuple[tuple[int, ...], ...] = ()
+    pair_names: tuple[tuple[str, str], ...] = ()
 
     @property
     def api(self) -> str:
@@ -287,11 +288,12 @@ class TensorHeld(ProgramEvent, frozen=True):
 class ModelsShared(ProgramEvent, frozen=True):
     """``name`` has the very parameters of another model: it is that model, or a shallow copy of it (``copied``).
 
-    ``models`` are the numbers of all models that have these ``tensors``, ``site`` the line that gave it the name.
+    ``count`` models have these ``tensors``, the first of them is ``model``; ``site`` is the line that gave it the name.
     """
 
     name: str
-    models: tuple[int, ...]
+    model: int
+    count: int
     tensors: tuple[int, ...]
     copied: bool
 

@@ -232,7 +232,8 @@ def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
         yield from of_one_score(analysis, op)
         return
     # A clamp's gradient is zero out of its bounds, as that of what rounds is everywhere.
-    hard = is_a(op.name, OpKind.PIECEWISE_CONSTANT | OpKind.CLAMPS) or op.name in {"hardtanh", "relu6", "hardsigmoid"}
+    bounded = is_a(op.name, OpKind.SATURATES) and is_a(op.name, OpKind.BENDS)
+    hard = bounded or is_a(op.name, OpKind.PIECEWISE_CONSTANT | OpKind.CLAMPS)
     yield from (straight_through if hard else sloped)(analysis, op)
     yield from from_logits(analysis, op)
 

@@ -21,10 +21,10 @@ def shallow_copies(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, found: TrainedTogether) -> Problem:
     shared = found.copies
     name, names = shared.name, names_of(analysis, shared.tensors)
-    model = analysis.capture.models[shared.models[0]]
+    model = analysis.capture.models[shared.model]
     return Problem(
         "warning",
-        f"{len(shared.models)} models have the same parameters, {summarize_names(names)}: {name} is a shallow copy of {model}, and "
+        f"{shared.count} models have the same parameters, {summarize_names(names)}: {name} is a shallow copy of {model}, and "
         f"{len(found.optimizers)} optimizers move the same tensors, each for another one of them",
         f"Copy the model with its parameters: `{name} = copy.deepcopy(...)`. `copy.copy` of a module shares them.",
         analysis.places((shared, "copied here"), (found.optimizers[-1], "optimizer created here")),

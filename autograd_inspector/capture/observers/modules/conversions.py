@@ -151,17 +151,20 @@ class Conversions:
         self._unmatched.loaded(module, state_dict, result)
         kind, assign = type(module).__name__, tied is not None
         how = " assign=True" if assign else ""
-        parted = tuple(self._parted(module, tied)) if tied else ()
-        self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign, parted), how)
+        parted = dict(self._parted(module, tied)) if tied else {}
+        pairs, names = tuple(parted.values()), tuple(parted)
+        self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign, pairs, names), how)
 
-    def _parted(self, module: nn.Module, tied: list[tuple[str, ...]]) -> Iterator[tuple[str, int, str, int]]:
+    def _parted(
+        self, module: nn.Module, tied: list[tuple[str, ...]]
+    ) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
         """Names that had one parameter before a load, and have two since: each with the first of them."""
         own = dict(named_parameters(module))
         number = self.recording.id_of
         for first, *others in tied:
             for name in others:
                 if own.get(first) is not own.get(name) and {first, name} <= own.keys():
-                    yield first, number(own[first]), name, number(own[name])
+                    yield (first, name), (number(own[first]), number(own[name]))
 
     def _exchanged(self, module: nn.Module, made: Made, how: str = "") -> None:
         event = self._note(tuple(parameters_of(module)), made)

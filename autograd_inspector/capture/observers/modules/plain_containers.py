@@ -1,4 +1,7 @@
-"""Lists and dictionaries of layers that are plain attributes of a module: what ``parameters()`` does not look into."""
+"""Lists and dictionaries of layers that are plain attributes of a module: what ``parameters()`` does not look into.
+
+A list of parameters that the module has registered as well, as an LSTM keeps one, hides nothing.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class PlainContainers:
             if type(value) in _CONTAINERS and value and type(name) is str and name not in _OWN:
                 key = root, path, name
                 inside = () if key in self._told else _parameters(value)
-                if inside:
+                if inside and not set(map(id, inside)) <= set(map(id, parameters_of(module))):
                     self._told.add(key)
                     self._note(type(module), name, inside)
 
