@@ -95,16 +95,23 @@ def tensor_names(modules: Modules, models: tuple[str, ...]) -> tuple[dict[int, t
     prefixes = {root: f"{models[root]}." if len(whole) > 1 else "" for root in held}
     qualified_names: dict[int, tuple[str, ...]] = {}
     for tensor, roots in modules.names.items():
-        names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
+        own_first = sorted(roots, key=lambda root: root not in modules.roots or not modules.roots[root].variable)
+        names = [prefixes[root] + name for root in own_first if root not in parts for name in roots[root]]
         qualified_names[tensor] = tuple(dict.fromkeys(names))
     return qualified_names, models[whole[0]] if len(whole) == 1 else ""
 
 
 def _parts(modules: Modules, held: dict[int, set[int]]) -> Iterator[int]:
-    """The roots that have nothing of their own: of two that have the same the later one."""
+    """The roots that have nothing of their own: of two that have the same the later one.
+
+    A larger one that no variable of the program's holds, as an exporter makes it, takes in none that one does.
+    """
+    variable = {root: modules.roots[root].variable for root in held if root in modules.roots}
     for root, tensors in held.items():
         others = modules.names[next(iter(tensors))]  # Only who has this one can have all of them.
         for other in others:
+            if variable.get(root) and not variable.get(other):
+                continue
             if tensors < held[other] or (tensors == held[other] and root > other):
                 yield root
                 break
