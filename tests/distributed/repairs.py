@@ -1,6 +1,7 @@
 """What the fixes ask for: program -> pairs of its text and what takes the place of that."""
 
 from tests.distributed.repairs_alike import ALIKE
+from tests.distributed.repairs_by_authors import BY_AUTHORS
 
 REPAIRS: dict[str, tuple[tuple[str, str], ...]] = ALIKE | {
     "ddp_module_called": (("model.module(x)", "model(x)"),),
@@ -266,3 +267,4 @@ REPAIRS: dict[str, tuple[tuple[str, str], ...]] = ALIKE | {
     "summed_after_ddp": (("        for p in model.parameters():\n            dist.all_reduce(p.grad)  # cause\n", ""),),
     "second_model_unwrapped": (("decoder = nn.Linear(3, 8)", "decoder = DDP(nn.Linear(3, 8))"),),
 }
+REPAIRS.update(BY_AUTHORS)

@@ -120,7 +120,9 @@ class Reductions:
         for parameter in parameters:
             tensor = parameter.tensor
             early = self.stepped_within(step, run) and tensor in self.hooked_behind
-            if tensor in self.wrapper_of and tensor not in alone and not early:
+            # A wrapper that is gone reduces nothing; unless there is another one later, nothing is to be reduced any more.
+            done = left is not None and self._gone(left, tensor, run)
+            if tensor in self.wrapper_of and (tensor not in alone or done) and not early:
                 reduced.append(tensor)
             elif carried and self._went(parameter, carried):
                 unused = self._stayed(parameter, run, step)
@@ -130,6 +132,10 @@ class Reductions:
             else:
                 local.append(tensor)
         return Reached(step, run, tuple(reduced), tuple(local), by_hand, tuple(dropped))
+
+    def _gone(self, left: GradientsLeftLocal, tensor: int, run: Backward) -> bool:
+        """Whether what had wrapped a parameter was gone when a backward ran, and nothing wraps it later."""
+        return left.gone and self.wrapper_of[tensor].at <= run.start if tensor in self.wrapper_of else False
 
     @staticmethod
     def stepped_within(step: Step, run: Backward) -> bool:

@@ -151,11 +151,13 @@ class SumLost(ProgramEvent, frozen=True):
 class GradientsLeftLocal(_OfWrapper, frozen=True):
     """A backward accumulated the gradients of these parameters of its, and nothing was reduced behind that.
 
-    By the version counters: to reduce a gradient writes to it once more than to accumulate it does.
+    By the version counters: to reduce a gradient writes to it once more than to accumulate it does. ``gone``: the
+    wrapper was no longer there.
     """
 
     run: int
     tensors: tuple[int, ...]
+    gone: bool = False
 
 
 class Communicated(ProgramEvent, frozen=True):

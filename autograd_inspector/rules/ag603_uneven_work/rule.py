@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.replaced import replaced
+from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParameterRegistered, ReplicasWrapped, WrapperCalled
 from autograd_inspector.model.rank_summary import RankSummary
@@ -67,6 +68,10 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
         if gone and gone.keys() >= set(missing):
             yield _replaced(analysis, wrapper, call, [*gone.values()])
             return
+        frozen = _frozen_since(analysis, wrapper, call, missing)
+        if frozen:
+            yield _frozen(analysis, wrapper, call, missing, frozen)
+            return
         names = names_of(analysis, missing)
         run = analysis.timeline.backwards.within(call.at, end)[0]
         static = (
@@ -85,6 +90,44 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
             tuple(names),
         )
         return
+
+
+def _frozen_since(
+    analysis: Analysis, wrapper: ReplicasWrapped, call: WrapperCalled, missing: list[int]
+) -> list[RequiresGradChanged]:
+    """The changes that froze all of them between the wrapping and a call; none where some are unused by another cause."""
+    changes = [
+        change
+        for change in analysis.capture.requires_grad_changes
+        if wrapper.at <= change.at <= call.at and change.tensor in missing
+    ]
+    last = {change.tensor: change for change in changes}
+    frozen = [change for change in last.values() if not change.requires_grad]
+    return frozen if len(frozen) == len(missing) else []
+
+
+def _frozen(
+    analysis: Analysis,
+    wrapper: ReplicasWrapped,
+    call: WrapperCalled,
+    missing: list[int],
+    changes: list[RequiresGradChanged],
+) -> Problem:
+    """What the wrapper waits for was frozen after it was wrapped."""
+    names = names_of(analysis, missing)
+    return Problem(
+        "error",
+        f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen after {wrapper.type} had wrapped the model: "
+        f"{wrapper.type} waits for {agree(names, 'its gradient', 'their gradients')}, which no backward() computes, and the "
+        "next forward raises",
+        f"Freeze the parameters before the model is wrapped in {wrapper.type}: it leaves out what does not require grad then.",
+        analysis.places(
+            *((change, "frozen here") for change in changes[:1]),
+            (wrapper, "wrapped here"),
+            (call, "forward called here"),
+        ),
+        tuple(names),
+    )
 
 
 def _replaced(

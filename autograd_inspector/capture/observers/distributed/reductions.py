@@ -51,8 +51,15 @@ class Reductions:
 
     def began(self, backward: int, leaves: Mapping[int, Tensor]) -> None:
         """A backward is about to run, to these leaves."""
+        left = dict(leaves)
         for wrapper, managed in self._wrappers.managed():
             reached = [_before(number, leaf) for number, leaf in leaves.items() if id(leaf) in managed]
+            if reached:
+                self._open.setdefault(backward, {})[wrapper] = reached
+                for before in reached:
+                    left.pop(before.number, None)
+        for wrapper, tensors in self._wrappers.gone() if left else ():
+            reached = [_before(number, left.pop(number)) for number in tensors & left.keys()]
             if reached:
                 self._open.setdefault(backward, {})[wrapper] = reached
 
@@ -76,9 +83,10 @@ class Reductions:
 
     def _note(self, wrapper: int, backward: int, left: list[int]) -> None:
         recording = self._recording
-        site = recording.backwards[backward].site
+        at, site = len(recording.ops), recording.backwards[backward].site
+        gone = any(number == wrapper for number, _ in self._wrappers.gone())
         recording.events.append(
-            GradientsLeftLocal(len(recording.ops), site, "DistributedDataParallel", wrapper, backward, tuple(left))
+            GradientsLeftLocal(at, site, "DistributedDataParallel", wrapper, backward, tuple(left), gone)
         )
 
 

@@ -39,6 +39,8 @@ class Wrapper(NamedTuple):
     number: int
     managed: frozenset[int]
     """Python's ids of its parameters, which it keeps alive."""
+    tensors: frozenset[int]
+    """The numbers of these."""
 
 
 class Wrappers:
@@ -49,6 +51,8 @@ class Wrappers:
         self._guard = guard
         self._met: dict[int, Wrapper] = {}
         """By Python's id."""
+        self._gone: list[Wrapper] = []
+        """Those whose places in memory others have taken."""
         self._count = 0
         self._calls: Counter[int] = Counter()
         self._lonely: set[int] = set()
@@ -70,6 +74,12 @@ class Wrappers:
         for wrapper in list(self._met.values()):
             if wrapper.ref() is not None:
                 yield wrapper.number, wrapper.managed
+
+    def gone(self) -> Iterator[tuple[int, frozenset[int]]]:
+        """(number, its parameters' numbers) of each that is no longer there, and so reduces nothing."""
+        for wrapper in [*self._gone, *self._met.values()]:
+            if wrapper.ref() is None:
+                yield wrapper.number, wrapper.tensors
 
     def _find(self) -> None:
         """The program may have made them before the capture began, and call the model inside from now on.
@@ -101,10 +111,11 @@ class Wrappers:
             return None
         # Of what did not require grad when it was made it reduces nothing; of one made earlier that is not known.
         reduced = [parameter for parameter in reduced_parameters(model) if needs_grad(parameter)]
-        managed = frozenset(map(id, reduced))
-        wrapper = self._met[id(model)] = Wrapper(weakref.ref(model), self._count, managed)
+        managed, tensors = frozenset(map(id, reduced)), tuple(map(recording.id_of, reduced))
+        if known is not None:
+            self._gone.append(known)
+        wrapper = self._met[id(model)] = Wrapper(weakref.ref(model), self._count, managed, frozenset(tensors))
         self._count += 1
-        tensors = tuple(map(recording.id_of, reduced))
         recording.registry.parameters.update(tensors)
         searches = bool(own.get("find_unused_parameters") or own.get("static_graph"))
         names = own.get("parameters_to_ignore") or ()
