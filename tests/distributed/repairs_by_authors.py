@@ -1,6 +1,7 @@
 """What the authors of programs wrote instead of the faults that they had put in."""
 
 BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
+    "hf_trainer_own_loss": (("self.model(input_ids", "model(input_ids"),),
     "wrapped_every_other_step": (("        if step % 2 == 0:\n            return self.model  # cause\n", ""),),
     "frozen_when_train_is_called": (
         ("model = DDP(Classifier())  # also", "net = Classifier()\n    net.train()\n    model = DDP(net)"),
