@@ -20,7 +20,8 @@ class Trainer:
         return DDP(self.model)
 
     def training_step(self, step, x):
-        embedded = self.replica(step)(x)  # also
+        replica = self.replica(step)
+        embedded = replica(x)  # also
         labels = torch.arange(len(x) // 2).repeat(2)
         loss = F.cross_entropy(embedded @ embedded.t(), labels)
         self.optimizer.zero_grad()
