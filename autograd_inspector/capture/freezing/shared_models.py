@@ -28,8 +28,11 @@ def shared_models(recording: Recording, modules: Modules) -> Iterator[ModelsShar
             if name:
                 another = call.root != first_of[call.root]
                 names.setdefault(first_of[call.root], {}).setdefault((name, another), call)
+    alike: dict[int, list[int]] = {}
+    for root, first in first_of.items():
+        alike.setdefault(first, []).append(root)
     for first, calls in names.items():
-        models = tuple(root for root, other in first_of.items() if other == first)
+        models = alike[first]
         for (name, another), call in calls.items() if len(calls) > 1 or len(models) > 1 else ():
             found = _named(recording.stacks, call, name)
             if found is not None and found[1] == another:

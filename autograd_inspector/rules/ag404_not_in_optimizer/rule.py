@@ -145,8 +145,13 @@ def _without(empty: list[int], compiled: bool) -> str:  # noqa: FBT001 - a fact 
 
 
 def _given_inputs(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
-    """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
+    """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt.
+
+    Nothing is said of one whose groups are not known: an interrupt may have struck while they were looked at.
+    """
     held = set(optimizer.held)
+    if not optimizer.parameters:
+        return True
     return (
         bool(held) and held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
     )

@@ -8,7 +8,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from tests.compiled.backend import BACKEND
 
-RULES = "AG101"
+RULES = "AG405"
 NAMES = ("members.0", "params")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from types import FrameType
 from typing import Any
@@ -24,9 +25,14 @@ def _found(owner: Any, names: Iterable[str]) -> list[Any]:
     return [getattr(owner, name) for name in names if hasattr(owner, name)]
 
 
-_OVERLOADS = [packet.default for packet in _found(torch.ops.aten, _NATIVE)]
-"""As a graph that torch.export has captured calls them."""
-DROPOUTS = frozenset([*_found(F, _FUNCTIONAL), *_found(torch, _NATIVE), *_OVERLOADS])
+def _overloads() -> Iterator[Any]:
+    """As a graph that torch.export has captured calls them. torch makes each where it is first asked for."""
+    for packet in _found(torch.ops.aten, _NATIVE):
+        with suppress(AttributeError, NameError):
+            yield packet.default
+
+
+DROPOUTS = frozenset([*_found(F, _FUNCTIONAL), *_found(torch, _NATIVE), *_overloads()])
 """Each takes (input, p, training)."""
 RECURRENT = frozenset(_found(torch, _RECURRENT))
 """Each takes ``dropout`` and ``train`` side by side, behind arguments of which there are more for packed sequences."""

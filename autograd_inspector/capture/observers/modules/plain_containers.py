@@ -14,11 +14,11 @@ from autograd_inspector.capture.lines.holders import methods_of
 from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.torch_private.modules import TABLES
 from autograd_inspector.model.program_events import LayersHeld
 from autograd_inspector.source.attributes_made import AttributesMade
 
 _CONTAINERS = frozenset({list, tuple, dict})
-_OWN = frozenset({"_parameters", "_modules", "_buffers"})
 _MOST = 100
 """So many entries are looked at."""
 
@@ -33,7 +33,7 @@ class PlainContainers:
     def look(self, root: int, path: str, module: nn.Module) -> None:
         """Note what a module has, which stands at a path of a root."""
         for name, value in items_of(own_attributes(module) or {}):
-            if type(value) in _CONTAINERS and value and type(name) is str and name not in _OWN:
+            if type(value) in _CONTAINERS and value and type(name) is str and name not in TABLES:
                 key = root, path, name
                 inside = () if key in self._told else _parameters(value)
                 if inside and not set(map(id, inside)) <= set(map(id, parameters_of(module))):
