@@ -43,8 +43,11 @@ def is_written(switch: Thrown) -> bool:
 
 
 def is_around(switch: Thrown, frames: tuple[Frame, ...], *, enabled: bool) -> bool:
-    """Whether the code of a switch is still running where an op has these lines: the op may be in a call beneath it."""
-    if switch.library or not switch.frames:
+    """Whether the code of a switch is still running where an op has these lines: the op may be in a call beneath it.
+
+    A mode that a plain call has set stays on when its function returns.
+    """
+    if switch.library or not switch.frames or (switch.name == AS_FUNCTION and switch.decorated is None):
         return True
     if switch.decorated is not None:
         return any(code is switch.decorated for code, _, _ in frames)
