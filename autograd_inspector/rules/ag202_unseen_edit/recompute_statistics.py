@@ -31,8 +31,8 @@ def statistics_twice(analysis: Analysis) -> Iterator[Problem]:
             "info",
             f"{summarize_names(names)} {agree(names, 'is', 'are')} updated twice in each step: backward runs the checkpointed "
             "function again, and its normalization updates its running statistics again",
-            "Leave the normalization out of the checkpoint, or set its momentum to `1 - (1 - momentum) ** 0.5`: two updates then have "
-            "the effect of one.",
+            "Leave the normalization out of the checkpoint.",
             analysis.places((next(iter(twice.values())), "statistics updated here, and again in backward")),
             tuple(names),
+            ("With the momentum `1 - (1 - momentum) ** 0.5` two updates have the effect of one.",),
         )
