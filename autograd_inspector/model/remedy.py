@@ -10,53 +10,6 @@ from typing import Literal
 
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy_base import Remedy
-from autograd_inspector.model.rewrites import (
-    AddInPlace,
-    AlsoDetach,
-    AlsoGiven,
-    AsFunction,
-    AsList,
-    AsProperty,
-    AssignCompared,
-    BesideCall,
-    BoundBase,
-    CallBackward,
-    CallWith,
-    Convert,
-    CutAtEntry,
-    CutCarried,
-    DeepCopy,
-    DetachAssigned,
-    EnterHere,
-    EnterInRounds,
-    FiniteMask,
-    FreezeRows,
-    GoOn,
-    GradOfWhole,
-    InConstructor,
-    IntoBuffer,
-    IntoParameter,
-    KeepLast,
-    KeepResult,
-    MadeWith,
-    NotCopied,
-    OffData,
-    OthersLeftOut,
-    OwnCopy,
-    Reenter,
-    ReturnAtEnd,
-    ReturnGradient,
-    ReturnIt,
-    RootOfVariance,
-    SampleThrough,
-    Share,
-    Spread,
-    SwapParts,
-    SwapReturned,
-    TrueDivision,
-    Unfreeze,
-    WriteBack,
-)
 
 
 class TakeOff(Remedy, frozen=True):
@@ -322,11 +275,6 @@ class ReturnNew(Remedy, frozen=True):
 
     how: OutOfPlace
 
-    @property
-    def at(self) -> Location:
-        """Where it is modified."""
-        return self.how.at
-
 
 class Freeze(Remedy, frozen=True):
     """Freeze what the statement at a place only seems to: by an attribute that nobody reads, or by `detach()`."""
@@ -353,85 +301,5 @@ class ChainRule(Remedy, frozen=True):
     at: Location
 
 
-Remedies = tuple[
-    TakeOff
-    | Freeze
-    | ChainRule
-    | ReturnAlso
-    | AddUp
-    | OutOfPlace
-    | NotInPlace
-    | Register
-    | Remove
-    | Insert
-    | Move
-    | SetArgument
-    | Rename
-    | Substitute
-    | Operand
-    | StraightThrough
-    | Wrap
-    | Again
-    | Hoist
-    | Undecorate
-    | Unblock
-    | RunOnce
-    | SetEverywhere
-    | WriteInto
-    | BindNow
-    | KeepOwnPart
-    | BackwardFrom
-    | Unwrap
-    | SwapArguments
-    | OtherModule
-    | LeaveThere
-    | EachItsOwn
-    | ReturnNew
-    | AddInPlace
-    | GradOfWhole
-    | CallBackward
-    | AssignCompared
-    | InConstructor
-    | OthersLeftOut
-    | FreezeRows
-    | OffData
-    | CallWith
-    | KeepLast
-    | CutAtEntry
-    | Spread
-    | SampleThrough
-    | RootOfVariance
-    | MadeWith
-    | FiniteMask
-    | BoundBase
-    | AsFunction
-    | GoOn
-    | KeepResult
-    | NotCopied
-    | ReturnAtEnd
-    | ReturnGradient
-    | ReturnIt
-    | Unfreeze
-    | DeepCopy
-    | OwnCopy
-    | DetachAssigned
-    | SwapReturned
-    | AlsoDetach
-    | BesideCall
-    | AlsoGiven
-    | AsList
-    | AsProperty
-    | Convert
-    | CutCarried
-    | EnterHere
-    | EnterInRounds
-    | IntoBuffer
-    | IntoParameter
-    | Reenter
-    | Share
-    | SwapParts
-    | TrueDivision
-    | WriteBack,
-    ...,
-]
+Remedies = tuple[Remedy, ...]
 """All of them together are one way to cure a problem."""

@@ -43,7 +43,8 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 (*hooked, op.name),
                 ops=(op.index,),
                 cures=tuple(
-                    (ReturnNew(out_of_place(analysis, op, place)),) for place in analysis.user_frames(op.site, "")[:1]
+                    (ReturnNew(place, out_of_place(analysis, op, place)),)
+                    for place in analysis.user_frames(op.site, "")[:1]
                 ),
             )
 
