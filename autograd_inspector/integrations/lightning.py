@@ -29,7 +29,7 @@ class AutogradInspectorCallback(Reported, Callback):
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        self._steps = Stepwise(self._log, options)
+        self._steps = Stepwise(self._log, options, told_of_rest=True)
         self._count = self._before = self._batches = 0
         self._trainer: Any = None
 

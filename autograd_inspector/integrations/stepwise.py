@@ -11,18 +11,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from torch import nn
-from torch.optim import Optimizer
 
 from autograd_inspector.api.ranks import RanksReport, left_behind
 from autograd_inspector.api.report import Report, report_of
-from autograd_inspector.capture.observers.optimizers.placement import unwrapped
-from autograd_inspector.capture.session import Session, current
-from autograd_inspector.capture.undisturbed.holding import by
+from autograd_inspector.capture.session import current
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.vitals.collector import Vitals as Collector
 from autograd_inspector.capture.vitals.freezing import frozen
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver, deliver_ranks
 from autograd_inspector.integrations.options import Options, captures_each, check_options, schedule_of
+from autograd_inspector.integrations.step_captures import StepCaptures
 from autograd_inspector.integrations.vitals_files import write_tables
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
@@ -43,17 +41,22 @@ _UNWATCHED = (
 
 
 class Stepwise:
-    """The captures of one training run. Whatever fails in here is one warning; the training goes on."""
+    """The captures of one training run. Whatever fails in here is one warning; the training goes on.
 
-    def __init__(self, log: Log, options: Options) -> None:
+    ``told_of_rest``: the trainer calls ``rest()``, ``drop()`` or ``finish()`` when something else than training begins,
+    so a capture may stay open between two steps.
+    """
+
+    def __init__(self, log: Log, options: Options, *, told_of_rest: bool = False) -> None:
         check_options(options)
+        self._told_of_rest = told_of_rest
         self.report: Report | None = None
         """The report of the last step that was reported."""
         self.step = 0
         """Which step that was, counted from 1."""
         self._log = log
         self._options = options
-        self._session: Session | None = None
+        self._captures = StepCaptures(self, options, None)
         self._open = 0
         """The step that runs; 0: none."""
         self._schedule = schedule_of(options)
@@ -79,6 +82,7 @@ class Stepwise:
         self._aside = not (main or self._options.get("all_ranks", False))
         self._folder = Path(self._options.get("directory") or Path(folder) / "autograd-inspector")
         self._vitals = Collector() if self._options.get("vitals", False) else None
+        self._captures = StepCaptures(self, self._options, self._vitals)
 
     def finish(self) -> None:
         """The run is over: nothing stays open, and the vitals are written."""
@@ -96,23 +100,27 @@ class Stepwise:
 
     def begin(self, step: int, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
         """That step begins."""
-        self.drop()
-        self._open = step
         self._chosen = self._schedule.begins(step)
+        if self._chosen or self._open or not self._captures.goes_on:
+            self.drop()
+        self._open = step
         if not self._off and (self._chosen or captures_each(self._options)):
             self._guarded(self._begin, models, optimizers)
 
     def end(self) -> None:
         """The step has ended well: report on it if it was chosen, else forget it."""
-        if self._session is not None and self._chosen:
+        if self._chosen:
             self._guarded(self._report, None)
-        self.drop()
+        self._captures.ended()
+        if not self._captures.goes_on:
+            self.drop()
+        self._open = 0
         self._schedule.ended()
 
     def failed(self, error: BaseException) -> None:
         """An exception ends the run. One that is raised inside a step is explained; a user's interrupt is not."""
         self._own = None
-        if self._session is not None and isinstance(error, Exception):
+        if self._open and self.open and isinstance(error, Exception):
             self._guarded(self._report, error)
         elif self._open and not self._off and not self._aside and isinstance(error, Exception):
             LOGGER.warning(_UNWATCHED, self._open, type(error).__name__)
@@ -120,10 +128,13 @@ class Stepwise:
 
     def drop(self) -> None:
         """Close a capture and forget it."""
-        if self._session is not None:
-            self._guarded(self._abandon, self._session)
-        self._session = None  # Not before: an interrupt may have struck, and the next event ends it then.
+        self._guarded(self._captures.close)
         self._open = 0
+
+    def rest(self) -> None:
+        """Something else than training begins: evaluation need not be recorded. A step that is under way goes on."""
+        if not self._open:
+            self.drop()
 
     def stop(self, why: str) -> None:
         """Inspect nothing more of this run, and say why in one line."""
@@ -138,7 +149,7 @@ class Stepwise:
     @property
     def open(self) -> bool:
         """Whether a capture is open."""
-        return self._session is not None
+        return self._captures.session is not None
 
     def __enter__(self) -> Self:
         return self
@@ -151,25 +162,17 @@ class Stepwise:
         self.drop()
 
     def _begin(self, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
-        if current() is not None:
+        if self._captures.session is None and current() is not None:
             self.stop("training runs inside a capture that is open already, which sees all of it")
             return
-        if self._vitals is not None:
-            self._vitals.before, self._vitals.one_step = self._open - 1, True
-        values = self._options.get("values", False)
-        eager = self._options.get("compiled") == "eager"
-        session = self._session = Session(values=values, yields=True, vitals=self._vitals, eager=eager)
-        session.start(held=by(self))
-        inner = map(unwrapped, optimizers)
-        known = [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)]
-        session.introduce(models, known, lasting=True)
+        self._captures.begin(self._open, models, optimizers, lasting=self._told_of_rest and not self._chosen)
 
     def _report(self, error: Exception | None) -> None:
-        session = self._session
+        session = self._captures.session
         if session is None:
             return
         capture = session.finish(error)
-        self._session = None
+        self._captures.session = None
         self._off = self._off or bool(session.failure)
         report = report_of(capture, ignore=tuple(self._options.get("ignore", ())))
         if error is None and (self._options.get("every") != "auto" or self._open <= self._options.get("first", 1)):
@@ -187,16 +190,6 @@ class Stepwise:
         self.ranks = left_behind(own, timeout=_PATIENCE, name=f"trained/{self._run}")
         if self.ranks is not None:
             deliver_ranks(self.ranks, own.findings, self._folder, tuple(self._options.get("formats", FORMATS[:2])))
-
-    def _abandon(self, session: Session) -> None:
-        try:
-            if self._vitals is not None:
-                self._vitals.finish((), ran=False, saved=())
-            session.abandon()
-        except Exception as failure:
-            if not is_interrupt(failure):
-                self._session = None  # It would fail again.
-            raise
 
     def _guarded(self, action: Callable[..., None], *args: Any) -> None:
         try:

@@ -39,7 +39,7 @@ class AutogradInspectorCallback(Reported, TrainerCallback):
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        self._steps = Stepwise(self._log, options)
+        self._steps = Stepwise(self._log, options, told_of_rest=True)
         self._trainer: Any = None
         self._watched = False
         self._restore: Callable[[], None] = lambda: None
@@ -63,6 +63,10 @@ class AutogradInspectorCallback(Reported, TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Close it; micro-batches before (``on_substep_end``) are part of the step."""
         self._steps.end()
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Evaluation is not recorded."""
+        self._steps.rest()
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """A callback may stop the epoch between two micro-batches."""

@@ -47,10 +47,11 @@ def _row(name: str, timing: Timing, floor: Timing, steps: int) -> Row:
 
 
 def _run(step: Callable[[], None], count: int, subject: Subject, options: Options) -> None:
-    inspector = Stepwise(lambda *_: None, options)
+    inspector = Stepwise(lambda *_: None, options, told_of_rest=True)
     with tempfile.TemporaryDirectory() as folder:
         inspector.start(folder, main=True)
         for number in range(1, count + 1):
             inspector.begin(number, [subject.module], [])
             step()
             inspector.end()
+        inspector.finish()

@@ -11,7 +11,7 @@ class Loop:
 
     def __init__(self, folder, **options):
         self.told = []
-        self.steps = Stepwise(lambda step, report, text: self.told.append((step, report, text)), options)
+        self.steps = Stepwise(lambda *told: self.told.append(told), options, told_of_rest=True)
         self.steps.start(folder, main=options.pop("main", True))
         torch.manual_seed(2)
         self.model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
@@ -30,6 +30,7 @@ class Loop:
             self.optimizer.step()
             self.optimizer.zero_grad()
             self.steps.end()
+        self.steps.rest()  # As a trainer does at the end of an epoch.
 
     @property
     def reported(self):

@@ -11,7 +11,7 @@ import torch
 import autograd_inspector
 from autograd_inspector.capture.observers.optimizers import known
 from autograd_inspector.capture.observers.optimizers.placement import Rows
-from autograd_inspector.capture.session import current
+from autograd_inspector.capture.session import Session, current
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations import stepwise
 from autograd_inspector.integrations.stepwise import Stepwise
@@ -189,7 +189,7 @@ def test_a_capture_that_cannot_be_taken_away_is_one_warning(tmp_path, monkeypatc
     steps = Stepwise(print, {"first": 9})
     steps.start(tmp_path, main=True)
     steps.begin(1, [], [])
-    monkeypatch.setattr(stepwise.Session, "abandon", failing)
+    monkeypatch.setattr(Session, "abandon", failing)
     with pytest.warns(InspectorWarning, match="ValueError: injected; ") as seen:
         steps.drop()
     steps.begin(2, [], [])
