@@ -84,6 +84,21 @@ def test_the_cause_may_lie_in_an_earlier_step(tmp_path):
     assert "The capture began with step 1 of the training." in steps.report.notes
 
 
+def test_what_happens_between_two_steps_is_seen(tmp_path):
+    """The line that freezes the model there is named when the next step raises."""
+    loop = Loop(tmp_path, first=0, formats=())
+    loop.steps.begin(1, [loop.model], [loop.optimizer])
+    loop.steps.end()
+    loop.model.requires_grad_(False)
+    loop.steps.begin(2, [loop.model], [loop.optimizer])
+    loss = loop.model(torch.ones(2, 3)).sum()
+    with pytest.raises(RuntimeError, match="does not require grad"), loop.steps:
+        loss.backward()
+    finding = loop.steps.report.findings[0]
+    assert finding.rule == "AG106"
+    assert finding.locations[0].source == "loop.model.requires_grad_(False)"
+
+
 def test_between_two_steps_nothing_fails_because_of_it(tmp_path):
     """A block of the program's own takes the place of the open capture, and the next step begins another."""
     loop = Loop(tmp_path, first=0, formats=())
