@@ -45,6 +45,48 @@ optimizer.step()
         by("clear the gradients between the two", "loss.backward()\n", "optimizer.zero_grad()\nloss.backward()\n"),
         symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 2.0))",
     ),
+    "a growing total is differentiated each time": case(
+        "AG305",
+        NET
+        + """
+total = torch.zeros(())
+for batch in torch.ones(3, 3, 4):
+    loss = net(batch).mean()
+    total = total + loss
+    total.backward(retain_graph=True)
+optimizer.step()
+""",
+        by("Call `loss.backward()`", "total.backward(retain_graph=True)", "loss.backward()"),
+        by(
+            "call backward() once, when the sum is complete",
+            "    total.backward(retain_graph=True)",
+            "total.backward()",
+        ),
+        symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 6.0))",
+    ),
+    "gradients are divided after each backward": case(
+        "AG305",
+        NET
+        + """
+for batch in torch.ones(3, 3, 4):
+    loss = net(batch).mean()
+    loss.backward()
+    for p in net.parameters():
+        p.grad.div_(3)
+optimizer.step()
+""",
+        by(
+            "Scale them once, after the last backward() and before step()",
+            "    for p in net.parameters():\n        p.grad",
+            "for p in net.parameters():\n    p.grad",
+        ),
+        by(
+            "scale each loss instead",
+            "    loss.backward()\n    for p in net.parameters():\n        p.grad.div_(3)",
+            "    (loss / 3).backward()",
+        ),
+        symptom="net.weight.grad.mean() < 0.9",
+    ),
     "gradients are returned to nobody": case(
         "AG305",
         NET
