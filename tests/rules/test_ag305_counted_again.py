@@ -111,7 +111,7 @@ def test_sums_that_are_complete_are_nobodys_concern():
 
 
 def test_gradients_that_are_scaled_once_are_nobodys_concern():
-    """After the last backward; each by a call of its own; gradients that decay from step to step."""
+    """After the last backward; each by a call of its own; gradients that decay from step to step, or are masked."""
 
     def once():
         net, optimizer = made()
@@ -136,4 +136,12 @@ def test_gradients_that_are_scaled_once_are_nobodys_concern():
                 p.grad.mul_(0.5)
             optimizer.step()
 
-    calm(once, own, each_step)
+    def masked():
+        net, optimizer = made()
+        mask = torch.tensor([1.0, 0.0, 1.0, 1.0])
+        for x in BATCHES:
+            net(x).pow(2).mean().backward()
+            net.weight.grad.mul_(mask)
+        optimizer.step()
+
+    calm(once, own, each_step, masked)

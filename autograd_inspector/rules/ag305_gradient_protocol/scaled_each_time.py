@@ -43,7 +43,8 @@ def _repeated(consumed: Consumed) -> dict[int, list[Op]]:
 
 
 def _scales(op: Op) -> bool:
-    return is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES)
+    """Whether it does so by a number: a mask may be laid over a gradient any number of times."""
+    return is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES) and len(op.inputs) == len(op.writes)
 
 
 def _problem(analysis: Analysis, step: Step, ops: list[Op], tensors: list[int]) -> Problem:
