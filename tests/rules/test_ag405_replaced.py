@@ -358,3 +358,24 @@ def test_parameter_put_into_the_dictionary_of_a_module():
         where=program,
     )
     calm(lambda: program(anew=True))
+
+
+def test_a_parameter_of_the_optimizer_that_steps_first_is_rebound():
+    """The last step is another optimizer's; the new Parameter is computed from the one that the first still holds."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        weights = nn.Parameter(torch.ones(2))
+        balance = torch.optim.SGD([weights], lr=0.1)
+        for _ in range(3):
+            loss = net(torch.ones(3, 4)).mean()
+            balance.zero_grad()
+            (weights * loss.detach()).sum().backward()
+            balance.step()
+            weights = nn.Parameter(weights.detach() / weights.detach().sum())  # Here.
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    diagnosed(program, "AG405", "Here.", "weights", severity="warning")

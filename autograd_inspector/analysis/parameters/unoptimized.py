@@ -36,12 +36,26 @@ def unoptimized_of(
 ) -> Unoptimized | None:
     """What the last step of the capture left out, None when it left nothing out.
 
-    Of an optimizer and a model that were only looked at: what either has and the other has not. ``stood_in``: leaves that
+    Of an earlier one, by another optimizer, only what took the place of a parameter that this optimizer still holds. Of an
+    optimizer and a model that were only looked at: what either has and the other has not. ``stood_in``: leaves that
     learn in the place of parameters.
     """
     if not capture.steps:
         return _unpaired(capture) if not capture.ops else None
-    optimizer = capture.placement.optimizers[capture.steps[-1].optimizer]
+    last, *others = dict.fromkeys(step.optimizer for step in reversed(capture.steps))
+    found = _left_out(capture, last, writes_to, flow, stood_in)
+    for optimizer in others if found is None else ():
+        found = _left_out(capture, optimizer, writes_to, flow, stood_in)
+        if found is not None and found.orphans:
+            return found
+    return found if found is not None and found.optimizer.id == last else None
+
+
+def _left_out(
+    capture: Capture, number: int, writes_to: WritesTo, flow: DataFlow, stood_in: Collection[int]
+) -> Unoptimized | None:
+    """What the last step of an optimizer left out."""
+    optimizer = capture.placement.optimizers[number]
     held = set(capture.optimized)
     start = _window(capture, optimizer.id)
     reached = _reached(capture, start)
@@ -138,7 +152,12 @@ def _counts(capture: Capture, tensor: int, orphans: tuple[int, ...], flow: DataF
     record = capture.tensors[tensor]
     if record.kind == "parameter" and (record.names or _serves(capture, tensor)):
         return True
-    return any(_same_role(capture, tensor, orphan) or _converted(capture, tensor, orphan, flow) for orphan in orphans)
+    return any(
+        _same_role(capture, tensor, orphan)
+        or _converted(capture, tensor, orphan, flow)
+        or _made_of(capture, tensor, orphan, flow)
+        for orphan in orphans
+    )
 
 
 def _serves(capture: Capture, tensor: int) -> bool:
@@ -164,6 +183,16 @@ def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
             return True
         made = flow.birth(tensor)
     return False
+
+
+def _made_of(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
+    """Whether a bare Parameter was computed from the values of the old one, and has its attribute's name."""
+    a, b = capture.tensors[new], capture.tensors[old]
+    same = a.kind == b.kind == "parameter" and a.shape == b.shape and not (a.names or b.names)
+    attribute = a.variable.rpartition(".")[2]
+    if not same or not attribute or attribute != b.variable.rpartition(".")[2]:
+        return False
+    return any(old in op.inputs for op, _ in flow.upstream([(new, a.first_use)], lambda *_: True))
 
 
 def _updated_by_hand(capture: Capture, tensor: int, held: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:
