@@ -9,6 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.autograd import SavedTensor
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.model.memory import Held
 from autograd_inspector.model.wording import join_names
