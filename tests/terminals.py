@@ -29,10 +29,10 @@ class Terminal:
 
 
 @contextmanager
-def terminal(columns: int) -> Iterator[Terminal]:
-    """A terminal of 25 lines."""
+def terminal(columns: int, lines: int = 25) -> Iterator[Terminal]:
+    """A terminal of that size."""
     primary, secondary = pty.openpty()
-    termios.tcsetwinsize(secondary, (25, columns))
+    termios.tcsetwinsize(secondary, (lines, columns))
     try:
         yield Terminal(secondary, primary)
     finally:

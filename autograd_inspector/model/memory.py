@@ -6,30 +6,62 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.autograd import SavedTensor
 
+Span = tuple[int, int]
+
 
 def distinct_bytes(tensors: Iterable[SavedTensor], excluded: frozenset[int] = frozenset()) -> int:
     """What these saved tensors hold in memory, without the ``excluded`` storages."""
-    total = 0
-    spans: dict[int, tuple[int, int]] = {}
-    # Nearly always one part of a storage is all that is saved of it.
-    several: dict[int, set[tuple[int, int]]] = {}
-    for tensor in tensors:
-        storage = tensor.storage
-        if storage < 0:
-            total += tensor.nbytes
-        elif storage not in excluded:
-            span = (tensor.offset, tensor.offset + tensor.extent)
-            first_span = spans.setdefault(storage, span)
-            if first_span != span:
-                several.setdefault(storage, {first_span}).add(span)
-    total += sum([end - start for start, end in spans.values()])
-    for storage, parts in several.items():
-        start, end = spans[storage]
-        total += _covered(parts) - (end - start)
-    return total
+    return Held(tensors, excluded).nbytes
 
 
-def _covered(parts: set[tuple[int, int]]) -> int:
+class Held:
+    """What saved tensors hold in memory; others can be added without looking at each tensor again."""
+
+    __slots__ = ("_several", "_spans", "nbytes")
+
+    def __init__(self, tensors: Iterable[SavedTensor], excluded: frozenset[int] = frozenset()) -> None:
+        self.nbytes = 0
+        spans: dict[int, Span] = {}
+        # Nearly always one part of a storage is all that is saved of it.
+        several: dict[int, set[Span]] = {}
+        for tensor in tensors:
+            storage = tensor.storage
+            if storage < 0:
+                self.nbytes += tensor.nbytes
+            elif storage not in excluded:
+                span = (tensor.offset, tensor.offset + tensor.extent)
+                first_span = spans.setdefault(storage, span)
+                if first_span != span:
+                    several.setdefault(storage, {first_span}).add(span)
+        self.nbytes += sum([end - start for start, end in spans.values()])
+        for storage, parts in several.items():
+            start, end = spans[storage]
+            self.nbytes += _covered(parts) - (end - start)
+        self._spans, self._several = spans, several
+
+    def take(self, other: Held) -> None:
+        """Add what another holds, which is of no use afterwards."""
+        self.nbytes += other.nbytes
+        if len(other._spans) > len(self._spans):  # the smaller goes into the larger
+            self._spans, other._spans = other._spans, self._spans
+            self._several, other._several = other._several, self._several
+        for storage in self._spans.keys() & other._spans.keys():
+            ours, theirs = self._parts(storage), other._parts(storage)
+            if ours == theirs and len(ours) == 1:
+                [(start, end)] = ours
+                self.nbytes -= end - start
+                continue
+            both = ours | theirs
+            self.nbytes += _covered(both) - _covered(ours) - _covered(theirs)
+            other._several[storage] = both
+        self._spans |= other._spans
+        self._several |= other._several
+
+    def _parts(self, storage: int) -> set[Span]:
+        return self._several.get(storage) or {self._spans[storage]}
+
+
+def _covered(parts: set[Span]) -> int:
     """Length of the union of intervals."""
     total = reached = 0
     for start, end in sorted(parts):

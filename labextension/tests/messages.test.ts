@@ -21,6 +21,17 @@ test("every message is a literal where it is asked for", () => {
   expect(alone.length + counted.length).toBe(asked.length);
 });
 
+test("no message stands there twice, for the number of its gap alone", () => {
+  const asked = [...found(new RegExp(`trans\\.__\\(${LITERAL}`, "g"))];
+  asked.push(...found(new RegExp(`trans\\._n\\(${LITERAL}`, "g")));
+  const first = new Map<string, string>();
+  for (const text of new Set(asked)) {
+    const shape = text.replace(/%\d/g, "%");
+    expect([text, first.get(shape)]).toEqual([text, undefined]);
+    first.set(shape, text);
+  }
+});
+
 test("no message is counted in one place, and not in another", () => {
   // JupyterLab then takes it for untranslated in one of them.
   const alone = new Set(found(new RegExp(`trans\\.__\\(${LITERAL}`, "g")));

@@ -7,10 +7,14 @@ import { Minimap } from "../src/view/graph/minimap";
 
 const ROOM = 500;
 
-function mapOf(items: Item[], chosen: Item[]): { map: Minimap; draw: () => void; camera: Camera } {
+function mapOf(
+  items: Item[],
+  chosen: Item[],
+  height = 2000,
+): { map: Minimap; draw: () => void; camera: Camera } {
   const camera = new Camera(() => {});
   [camera.width, camera.height] = [ROOM, ROOM];
-  const scene: Scene = { width: 2000, height: 2000, items, wires: [] };
+  const scene: Scene = { width: 2000, height, items, wires: [] };
   const map = new Minimap(
     camera,
     () => "op-line",
@@ -49,4 +53,10 @@ test("where every corner has a node it is seen through, and covers nothing that 
   const { map } = mapOf([...corners, at(250, 250, true)], [corners[0]!]);
   expect(map.root.dataset.corner).toBe("bottom left");
   expect(seenThrough(map)).toBe(true);
+});
+
+test("a strip in which nothing can be found covers no node", () => {
+  const corners = [at(440, 470), at(20, 470), at(440, 10), at(20, 10)];
+  expect(mapOf(corners, [], 150).map.root.hidden).toBe(true);
+  expect(mapOf([], [], 150).map.root.hidden).toBe(false);
 });

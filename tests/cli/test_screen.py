@@ -25,10 +25,10 @@ def environment(monkeypatch):
     return monkeypatch
 
 
-def in_terminal(columns, *arguments):
-    """What a terminal so wide shows of the command's stderr; and its stdout, which is a pipe."""
+def in_terminal(columns, *arguments, lines=25):
+    """What a terminal of that size shows of the command's stderr; and its stdout, which is a pipe."""
     command = [sys.executable, "-m", "autograd_inspector", *map(str, arguments)]
-    with terminal(columns) as there:
+    with terminal(columns, lines) as there:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": there.stream}
         # Spelled out: readline, which pytest imports, puts COLUMNS where only children see it.
         with subprocess.Popen(command, env=dict(os.environ), **streams) as process:
@@ -42,6 +42,17 @@ def test_a_terminal(script):
     assert "\x1b[1;31merror\x1b[0m AG202" in said
     report = said[: said.index("autograd-inspect: exit=")]
     assert 40 < max(len(line) for line in plain(report).splitlines()) <= 60
+
+
+def test_the_end_of_a_long_report(script):
+    """A terminal shows the end: where the finding has scrolled out of sight, its line, why and the fix stand there."""
+    said = plain(in_terminal(80, "run", script(PROGRAM))[0])
+    last = said[said.rindex("error AG202") :]
+    assert said.index("error AG202") < said.index("graph: ") < said.rindex("error AG202")
+    assert last.index("> ") < last.index("why: ") < last.index("fix: ") < last.index("autograd-inspect: exit=findings")
+    assert len(last.splitlines()) < 12
+    high = plain(in_terminal(80, "run", script(PROGRAM), lines=80)[0])
+    assert high.count("error AG202") == 1
 
 
 @pytest.mark.parametrize(

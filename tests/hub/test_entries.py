@@ -47,8 +47,11 @@ def test_marks_name_the_lines_of_findings(shell):
 
 
 def test_a_failed_program_says_what_it_raised():
-    """One line of the exception; lines of files are no marks of cells."""
+    """One line of the exception; of the lines of files the culprit alone, with the file's name."""
     entry = entry_of(programs.broken(), "1", 0.0)
     assert entry.errors == 1
-    assert entry.marks == ()
+    (mark,) = entry.marks
+    assert mark.culprit
+    assert (mark.cell, mark.cell_id) == ("programs.py", "")
+    assert mark.path == programs.__file__
     assert entry.cell == "programs.py"

@@ -21,11 +21,13 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, in_dark, running_lab
+from .lab import RUN, idle, in_dark, running_lab
 from .marimo import running_marimo
 from .panel import Panel
 from .programs import SETUP, TRAINED
 from .shared import READY, SIZE, Shown, shown, watched
+from .test_answer import CAUGHT
+from .test_answer import SETUP as SETUP_ALONE
 from .voila import running_voila, without_network
 
 pytestmark = pytest.mark.ui
@@ -85,6 +87,24 @@ def test_notebook_7(browser, tmp_path, shots):
         assert not DARK.match(background(page))
         in_dark(page.page)
         is_dark(page, shots, "notebook7")
+
+
+def test_notebook_7_names_the_line_above_the_notebook(browser, tmp_path, shots):
+    """It has no status bar: a strip says the culprit's line, while the cell runs already; a click goes there."""
+    with running_lab(tmp_path, "notebook") as server:
+        page = browser.new_context(viewport=SIZE).new_page()
+        idle(page, server.notebook("above.ipynb", SETUP_ALONE, CAUGHT))
+        strip = page.locator(".agi-above-notebook")
+        expect(strip).to_be_hidden()
+        page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+        expect(strip).to_contain_text("In [2] runs:", timeout=RUN)
+        expect(strip).to_contain_text("AG201 line 7")
+        answer = strip.locator(".agi-status-answer")
+        expect(answer).to_have_text("AG201 saved-tensor-modified · line 7: hidden += 1.0", timeout=RUN)
+        page.screenshot(path=shots / "notebook7-above.png")
+        answer.click()
+        expect(page.locator(".jp-Cell .cm-line", has_text="hidden += 1.0").first).to_be_in_viewport()
+        page.context.close()
 
 
 def test_jupyterlab_4_2(browser, tmp_path, shots):

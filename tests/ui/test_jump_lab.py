@@ -45,6 +45,18 @@ def page(browser, lab):
         assert found.complaints == []
 
 
+def test_the_status_bar_names_the_line_of_a_file(browser, lab):
+    """File and line, with the code; a click opens the file there."""
+    (lab.folder / "status_steps.py").write_text(FILE.format(name="near"))
+    model = MODEL.format(elsewhere=lab.folder, here=lab.folder).replace("near_steps, far_steps", "status_steps")
+    with shown(browser, lab, "status-file", model, STEP.format(call="status_steps.near(encoder)")) as page:
+        answer = page.page.locator(".agi-status-answer")
+        expect(answer).to_have_text("AG101 detached · status_steps.py:33: return encoder(x).detach()")
+        answer.click()
+        expect(page.page.locator(".cm-line.agi-flash")).to_have_text(re.compile("return encoder"))
+        assert page.complaints == []
+
+
 def go(page, nth, place):
     """Click that place among the findings of the nth step's widget."""
     page.page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="jump-lab.ipynb").click()

@@ -64,7 +64,7 @@ def test_the_culprit_says_why_at_the_end_of_its_line(page, cell, shots):
     """Rule, phrase and reason in one line, which is as high as any other and makes none of them wider; both themes."""
     lens = cell.locator(".agi-lens")
     expect(lens).to_have_count(1)
-    expect(lens).to_contain_text("AG201 saved tensor modified: hidden was saved for backward by exp")
+    expect(lens).to_contain_text("AG201 saved-tensor-modified: hidden was saved for backward by exp")
     culprit = cell.locator(".cm-line", has=page.page.locator(".agi-lens"))
     expect(culprit).to_contain_text("hidden += 1")
     assert culprit.bounding_box()["height"] == cell.locator(".cm-line").first.bounding_box()["height"]
@@ -79,7 +79,7 @@ def test_where_the_code_leaves_no_room_the_words_stand_below_it(page, shots):
     """In full width; as soon as there is room they are behind the code again."""
     cell = inspected(page, LONG)
     below = cell.locator(".agi-lens-below")
-    expect(below).to_contain_text("AG201 saved tensor modified")
+    expect(below).to_contain_text("AG201 saved-tensor-modified")
     assert below.bounding_box()["width"] > 400
     page.page.screenshot(path=shots / "lens-below.png")
     cell = inspected(page, SPOILED)
@@ -133,7 +133,7 @@ def test_the_status_bar_leads_to_the_line_from_below(page, cell):
     scroll_to(page, 2)
     lens = cell.locator(".agi-lens")
     expect(lens).not_to_be_in_viewport()
-    answer = page.page.get_by_role("button", name=re.compile(r"AG201 saved tensor modified · line 4: hidden \+= 1\. "))
+    answer = page.page.get_by_role("button", name=re.compile(r"AG201 saved-tensor-modified · line 4: hidden \+= 1\. "))
     expect(answer).to_be_in_viewport()
     answer.click()
     expect(lens).to_be_in_viewport()

@@ -57,6 +57,15 @@ def test_every_tensor_has_shape_dtype_device_and_bytes(panel):
     }
 
 
+def test_the_bars_have_a_key(panel):
+    """Each number stands beside a patch of the colour that its part of the bar has."""
+    key, bar = (panel.locator(f".agi-bar-row > {part} .agi-meter") for part in (".agi-key", ".agi-bar-track"))
+    colour = "all => all.map(one => getComputedStyle(one).backgroundColor)"
+    assert key.count() > 1
+    assert key.evaluate_all(colour) == bar.evaluate_all(colour)
+    assert key.evaluate_all("all => all.every(one => one.getBoundingClientRect().width > 4)")
+
+
 def test_mismatches_stand_out(misplaced, panel):
     """Counted on the tab, marked in the row in words and in the entry; one switch leaves only them."""
     expect(misplaced.widget.get_by_role("tab", name="Optimizer")).to_contain_text("2")

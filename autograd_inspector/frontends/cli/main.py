@@ -82,6 +82,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         parser.error(str(error))
     finally:
         ending.release()
+    if not options.quiet:
+        screen.remind()
     for line in filter(None, (problem, conclusion.line if conclusion.failed or not options.quiet else "")):
         screen.say(line)
     return conclusion.status

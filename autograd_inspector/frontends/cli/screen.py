@@ -10,7 +10,10 @@ from typing import IO
 
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.api.report import Report
+from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.views.text.encodable import encodable
+from autograd_inspector.views.text.findings import answer_block
+from autograd_inspector.views.text.report import rendered
 from autograd_inspector.views.text.terminal import terminal_of
 
 
@@ -21,6 +24,8 @@ class Screen:
         self._options = options
         self._stream = stream
         self._beside = sys.stderr
+        self._findings: list[Finding] = []
+        self._lines = 0
 
     def show(self, report: Report | RanksReport, heading: str = "") -> None:
         """Print a report. Raises BrokenPipeError where stdout has no reader any more."""
@@ -30,6 +35,19 @@ class Screen:
         arranged = {"order": order} if order and isinstance(report, Report) else {}
         text = report.to_text(width=terminal.width, color=terminal.color, **arranged)
         self._put(f"--- {heading}\n{text}\n" if heading else f"{text}\n", self._stream)
+        self._lines += text.count("\n")
+        if isinstance(report, Report):
+            self._findings += report.findings
+
+    def remind(self) -> None:
+        """Print the gravest finding in short, where its line has scrolled out of sight: a terminal shows the end."""
+        options = self._options
+        terminal = terminal_of(self._stream, width=options.width, color=options.color)
+        gravest = min(self._findings, key=lambda finding: SEVERITIES.index(finding.severity), default=None)
+        if gravest is None or gravest.severity == "info" or not 0 < terminal.height <= self._lines:
+            return
+        text = rendered([answer_block(gravest)], width=terminal.width, color=terminal.color)
+        self._put(f"{text}\n", self._stream)
 
     def say(self, text: str) -> None:
         """One line beside the program's own output."""

@@ -51,8 +51,10 @@ def _exact(line: str) -> str:
 
 
 def _marks(report: ReportData, ids: dict[str, str]) -> Iterator[Mark]:
-    """The lines of cells that findings name, the culprit of each first."""
+    """The lines of cells that findings name, the culprit of each first, be it in a file."""
     for finding in report.findings:
+        if finding.locations and finding.locations[0].cell is None:
+            yield _mark(finding, finding.locations[0], ids, culprit=True)
         seen: set[tuple[str, int]] = set()
         patch = finding.patch if len(finding.patch) <= _PATCH else ""
         for number, place in enumerate(finding.locations):
@@ -84,4 +86,5 @@ def _mark(finding: Finding, place: Location, ids: dict[str, str], *, culprit: bo
         culprit=culprit,
         patch=patch,
         unsafe=finding.applicability == "unsafe",
+        path="" if place.cell else place.filename,
     )

@@ -20,11 +20,11 @@ REQUESTS = "autograd_inspector.requests"
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):
-    """A line of a cell that a finding names; of a program that still runs also a line of a file, by the file's name.
+    """A line of a cell that a finding names, or the first of its lines in a file: ``cell`` is the file's name then.
 
-    ``culprit``: the first of its lines. ``source`` is the text that ran, without its indentation, "" where that cannot
-    be told: a line that says something else now is not the one. ``patch``: the finding's edits, on one of its lines;
-    ``unsafe``: they may change what the program does.
+    ``path`` is the whole name of that file. ``culprit``: the first of its lines. ``source`` is the text that ran,
+    without its indentation, "" where that cannot be told: a line that says something else now is not the one.
+    ``patch``: the finding's edits, on one of its lines; ``unsafe``: they may change what the program does.
     """
 
     rule: str
@@ -40,6 +40,7 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     culprit: bool = False
     patch: str = ""
     unsafe: bool = False
+    path: str = ""
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):

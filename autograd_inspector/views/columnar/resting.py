@@ -165,7 +165,9 @@ class Resting(Sequence[Any]):
     def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
 
     def __getitem__(self, index: int | slice) -> Any:
-        return self.records[index]
+        # Spelled out: a view asks a hundred thousand times.
+        records = self._rest.records.get(self._name)
+        return (self.records if records is None else records)[index]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.records)

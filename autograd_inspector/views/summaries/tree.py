@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.autograd import SavedTensor
 from autograd_inspector.model.graph import GraphNode
-from autograd_inspector.model.memory import distinct_bytes
+from autograd_inspector.model.memory import Held
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.views.display_text import listed, shown
 from autograd_inspector.views.summaries.alarms import Alarms, Tone, worst
@@ -69,7 +69,7 @@ class _Tree:
         self.cuts: defaultdict[int, list[tuple[str, int, bool]]] = defaultdict(list)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
         self.special = {node.id for node in graph.nodes if _special(node)}
-        self.kept: dict[int, list[SavedTensor]] = {}
+        self.kept: dict[int, Held] = {}
         self.lists: dict[tuple[str, ...], str] = {}
         self.parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
         home = self.home = self.homes()
@@ -108,9 +108,9 @@ class _Tree:
     def branch(self, call: int, below: list[Branch]) -> Branch:
         record = self.capture.calls[call]
         nodes = self.nodes_of_call[call]
-        kept = self.kept[call] = [saved for node in nodes for saved in node.saved]
+        kept = self.kept[call] = self.held(nodes)
         for child in self.children.pop(call, ()):  # The result of one is often what the next one saves of its input.
-            kept += self.kept.pop(child)
+            kept.take(self.kept.pop(child))
         outer = self.capture.calls[record.parent] if record.parent >= 0 else None
         return Branch(
             self.capture.display_names.within(record, outer),
@@ -119,7 +119,7 @@ class _Tree:
             self.listed(nodes),
             len(nodes) + sum(b.total * b.times for b in below),
             sum(len(n.grad_fns) for n in nodes) + sum(b.nodes * b.times for b in below),
-            self.nbytes(kept),
+            kept.nbytes,
             self.marks(nodes),
             folded(below),
             any(n.recomputed for n in nodes),
@@ -140,7 +140,7 @@ class _Tree:
                 self.listed(nodes),
                 len(nodes),
                 sum(len(n.grad_fns) for n in nodes),
-                self.nbytes([saved for node in nodes for saved in node.saved]),
+                self.held(nodes).nbytes,
                 self.marks(nodes),
                 (),
                 all(n.recomputed for n in nodes),
@@ -157,8 +157,8 @@ class _Tree:
             text = self.lists[names] = listed(list(names))
         return text
 
-    def nbytes(self, saved: list[SavedTensor]) -> int:
-        return distinct_bytes(saved, self.parameters) if saved else 0
+    def held(self, nodes: list[GraphNode]) -> Held:
+        return Held([saved for node in nodes for saved in node.saved], self.parameters)
 
     def marks(self, nodes: list[GraphNode]) -> tuple[Mark, ...]:
         marks: list[Mark] = []

@@ -38,27 +38,40 @@ def more_findings(count: int) -> Iterator[RenderableType]:
 
 def finding_block(finding: Finding) -> RenderableType:
     """Everything about one finding: its name, its lines with the culprit marked, why, the fix."""
-    title = Text.assemble(
+    places = [Places(finding.locations)] if finding.locations else []
+    return Group(_title(finding), *places, Padding(Constrain(_sentences(finding), _SENTENCE), (0, 0, 0, 2)))
+
+
+def answer_block(finding: Finding) -> RenderableType:
+    """The same in short: its name, the culprit's line, why, the fix."""
+    places = [Places(finding.locations[:1])] if finding.locations else []
+    grid = _why(finding)
+    _add_fix(grid, finding)
+    return Group(_title(finding), *places, Padding(Constrain(grid, _SENTENCE), (0, 0, 0, 2)))
+
+
+def _title(finding: Finding) -> Text:
+    return Text.assemble(
         (finding.severity, STYLES[finding.severity]), f" {shown(finding.rule)} ", (shown(finding.name), "bold")
     )
-    places = [Places(finding.locations)] if finding.locations else []
-    return Group(title, *places, Padding(Constrain(_sentences(finding), _SENTENCE), (0, 0, 0, 2)))
 
 
-def _sentences(finding: Finding) -> Table:
+def _why(finding: Finding) -> Table:
     grid = Table.grid()
     grid.add_column(no_wrap=True)
     grid.add_column()
     grid.add_row(Text("why: ", "dim"), Prose(Text(shown(finding.message, 4000))))
+    return grid
+
+
+def _sentences(finding: Finding) -> Table:
+    grid = _why(finding)
     for detail in finding.details:
         grid.add_row("", Hanging(Text(f"· {shown(detail, 1000)}")))
     if not finding.names_all:
         names = join_names((shown(name, 80) for name in finding.subjects), _NAMES)
         grid.add_row("", Prose(Text(f"concerns: {names}", "dim")))
-    if finding.fix:
-        lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
-        tried = f" [{_TRIED[finding.verified]}]" if finding.verified else ""
-        grid.add_row(Text("fix: ", "green"), Prose(Text("\n".join(lines) + tried, "green")))
+    _add_fix(grid, finding)
     for line in finding.changes[:_CHANGES]:
         grid.add_row("", _changed(shown(line, LONGEST + 1)))
     if finding.changes and finding.applicability == "unsafe":
@@ -66,6 +79,13 @@ def _sentences(finding: Finding) -> Table:
     for text in finding.consequences:
         grid.add_row("", Prose(Text(f"follows from it: {shown(text, 400)}", "dim")))
     return grid
+
+
+def _add_fix(grid: Table, finding: Finding) -> None:
+    if finding.fix:
+        lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
+        tried = f" [{_TRIED[finding.verified]}]" if finding.verified else ""
+        grid.add_row(Text("fix: ", "green"), Prose(Text("\n".join(lines) + tried, "green")))
 
 
 def _changed(line: str) -> Hanging:

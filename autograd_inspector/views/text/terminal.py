@@ -15,11 +15,15 @@ Color = Literal["auto", "always", "never"]
 
 
 class Terminal(Struct, frozen=True):
-    """``width`` in columns; ``color``: whether the text has ANSI colours; ``encoding``: of characters, None: any."""
+    """``width`` in columns; ``color``: whether the text has ANSI colours; ``encoding``: of characters, None: any.
+
+    ``height``: lines that are seen at once, 0 where it is no terminal.
+    """
 
     width: int = WIDTH
     color: bool = False
     encoding: str | None = None
+    height: int = 0
 
 
 def terminal_of(stream: IO[str] | None, *, width: int | None = None, color: Color = "auto") -> Terminal:
@@ -35,7 +39,8 @@ def terminal_of(stream: IO[str] | None, *, width: int | None = None, color: Colo
         width = max(console.width, NARROWEST) if _shows(stream) else WIDTH
     colored = console.color_system is not None and not console.no_color
     encoding = getattr(stream, "encoding", None)
-    return Terminal(width, colored if color == "auto" else color == "always", encoding)
+    height = console.height if _shows(stream) else 0
+    return Terminal(width, colored if color == "auto" else color == "always", encoding, height)
 
 
 def _shows(stream: IO[str]) -> bool:

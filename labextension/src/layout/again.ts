@@ -3,6 +3,18 @@
 import type { Box } from "./box";
 import { isLeaf } from "./leaves";
 
+/** How many ops in a box were computed again, and how many there are. */
+export function computedAgainIn(box: Box): [number, number] {
+  if (box.node) return isLeaf(box.node) ? [0, 0] : [Number(box.computedAgain), 1];
+  let [again, ops] = [0, 0];
+  for (const child of box.children) {
+    const [more, all] = computedAgainIn(child);
+    again += more;
+    ops += all;
+  }
+  return [again, ops];
+}
+
 /**
  * Marks the boxes of which all was. Their last ops may not have been: a checkpoint stops as soon as backward has what it
  * needs.

@@ -30,8 +30,9 @@ export class Names {
   /** Name and class, for the head of an open box. */
   head(box: Box): [string, string] {
     const [title, subtitle] = this.of(box);
-    const type = subtitle.split(" · ")[0] ?? "";
-    return [title, type === title ? "" : type];
+    const call = box.kind === "module" && this.#calls.get(box.call);
+    const type = call ? shown(call.type) : (subtitle.split(" · ")[0] ?? "");
+    return [title, isNamed(title, type) ? "" : type];
   }
 
   #ofNode(box: Box, node: GraphNode): [string, string] {
@@ -47,7 +48,9 @@ export class Names {
     switch (box.kind) {
       case "module": {
         const call = this.#calls.get(box.call)!;
-        return [this.#moduleName(box), joined(shown(call.type), ...contents(box, call.type))];
+        const [name, type] = [this.#moduleName(box), shown(call.type)];
+        const of = isNamed(name, type) ? "" : type;
+        return [name, joined(of, ...contents(box, call.type))];
       }
       case "repeat": {
         const units = unitsOf(box);
@@ -104,7 +107,8 @@ export class Names {
   #relative(call: Call, around: Box | null): string {
     const outer = this.#pathOf(around);
     if (outer !== "" && call.path.startsWith(`${outer}.`)) return call.path.slice(outer.length + 1);
-    if (around && around.call >= 0) return call.path;
+    const same = around && this.#calls.get(around.call)?.root === call.root;
+    if (same && call.path) return call.path;
     return [this.tree.graph.models[call.root], call.path].filter(Boolean).join(".");
   }
 
@@ -121,6 +125,11 @@ export class Names {
   #pathOf(box: Box | null): string {
     return box && box.call >= 0 ? (this.#calls.get(box.call)?.path ?? "") : "";
   }
+}
+
+/** A module without a name is called after its class: that need not be said twice. */
+function isNamed(title: string, type: string): boolean {
+  return title === type || title.startsWith(`${type} (`);
 }
 
 /** Names of the ops inside, in program order. */

@@ -4,6 +4,7 @@ import type { Severity } from "../model/graph";
 import { counted, grouped } from "../model/said";
 import { startsBackward } from "../model/shown";
 import { trans } from "../words";
+import { computedAgainIn } from "./again";
 import { type Box, nodesOf, type Tree } from "./box";
 import { shown } from "./text";
 
@@ -64,7 +65,10 @@ function notesOf(box: Box): Remark[] {
   const notes: string[] = [];
   if (box.node && startsBackward(box.node)) notes.push(trans.__("backward starts here"));
   if (box.node?.recomputed && !box.computedAgain) notes.push(`↻ ${trans.__("during backward")}`);
-  if (box.holdsAgain && !box.computedAgain) notes.push(`↻ ${trans.__("partly")}`);
+  if (box.holdsAgain && !box.computedAgain) {
+    const [again, ops] = computedAgainIn(box);
+    notes.push(`↻ ${trans.__("%1 of %2 ops", grouped(again), grouped(ops))}`);
+  }
   const hooks = hooksIn(box);
   if (hooks) notes.push(`↪ ${counted(hooks, "hook")}`);
   return notes.map((text) => ({ text, role: "note" }));

@@ -35,7 +35,7 @@ export function bars(title: string, rows: ByteTotal[]): HTMLElement | null {
         { class: "agi-bar-row" },
         el("span", { class: "agi-bar-key" }, bar.key),
         el("span", { class: "agi-bar-track", "aria-hidden": "true" }, ...parts),
-        el("span", { class: "agi-legend" }, ...legend),
+        el("span", { class: "agi-key" }, ...legend),
       );
     }),
   );

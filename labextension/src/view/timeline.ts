@@ -45,7 +45,7 @@ export function timeline(context: Context): HTMLElement {
       el("span", { class: "agi-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
       el("span", { class: "agi-symbol", "aria-hidden": "true" }, SIGNS[moment.kind]),
       moment.node >= 0 ? button(text, () => choose(n), { class: "agi-link" }) : text,
-      el("span", { class: "agi-quiet", title: moment.said }, moment.said),
+      el("span", { class: "agi-quiet", title: moment.said }, el("bdi", {}, moment.said)),
       el("span", { class: "agi-place" }, capture.place(moment.site)?.place ?? ""),
     );
   };

@@ -40,7 +40,7 @@ const drawn = (view: EditorView) => view.dom.querySelectorAll(".agi-lens");
 
 test("a culprit says its rule, a phrase and the reason; a screen reader has the sign for that", () => {
   const made = lens(line(mark), idle);
-  expect(made.textContent).toBe("AG201 saved tensor modified: x was modifiedPreview fix");
+  expect(made.textContent).toBe("AG201 saved-tensor-modified: x was modifiedPreview fix");
   expect(made.getAttribute("aria-hidden")).toBe("true");
   expect(made.querySelector("button")!.tabIndex).toBe(-1);
 });

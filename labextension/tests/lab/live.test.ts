@@ -106,6 +106,21 @@ test("what is certain is listed with its line while the cell runs, and a click g
   expect(row.node.querySelector("li")).toBeNull();
 });
 
+test("a line of a file is named by the file, and a click opens that", () => {
+  const file = { ...MARK, cell: "helpers.py", cell_id: "", line: 8, path: "/project/helpers.py" };
+  const changed = { connect: vi.fn(), disconnect: vi.fn() };
+  const live = { now: { ...LIVE, marks: [file] }, changed };
+  const row = new LiveRow({ current: { live }, changed } as unknown as Clients, vi.fn());
+  const place = row.node.querySelector<HTMLElement>("li button")!;
+  expect(place.textContent).toBe("helpers.py:8");
+  const gone = vi.fn();
+  row.node.addEventListener(REVEAL, (event) => gone((event as CustomEvent).detail));
+  place.click();
+  const there = { cell: "", filename: "/project/helpers.py", line: 8 };
+  expect(gone).toHaveBeenCalledWith(expect.objectContaining(there));
+  expect(inStatus(live.now)[1]).toMatch(/ · AG201 helpers\.py:8$/);
+});
+
 test("the status bar names the lines and bears the sign of the worst", () => {
   expect(inStatus(LIVE)).toEqual([null, inWords(LIVE)]);
   const [sign, text] = inStatus({ ...LIVE, marks: [MARK, { ...MARK, rule: "AG302", line: 9 }] });

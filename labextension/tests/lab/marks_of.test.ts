@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countsOf, marksOf, newest } from "../../src/lab/editor/marks_of";
+import { answerOf, countsOf, marksOf, newest, placeOf } from "../../src/lab/editor/marks_of";
 import type { Entry, Mark } from "../../src/lab/kernel/messages";
 
 const mark: Mark = {
@@ -54,6 +54,17 @@ test("only the newest capture of a cell marks lines, even where it found nothing
     "2",
     "1",
   ]);
+});
+
+test("a culprit in a file marks no cell, and is the answer", () => {
+  const file = { ...mark, cell: "helpers.py", cell_id: "", path: "/project/helpers.py", line: 8 };
+  const caller = { ...mark, culprit: false };
+  const there = { ...entry, marks: [file, caller] };
+  expect(marksOf([there], cell).map(({ line, culprit }) => [line, culprit])).toEqual([[2, false]]);
+  expect(marksOf([there], { ...cell, count: null })).toHaveLength(1);
+  expect(answerOf([there])).toBe(file);
+  expect(placeOf(file)).toBe("helpers.py:8");
+  expect(placeOf(caller)).toBe("line 2");
 });
 
 test("captures of different cells mark the same line once for the same finding", () => {

@@ -34,7 +34,7 @@ test("a checkpointed model is drawn once, each of its blocks marked", () => {
   );
   const [model] = tree.root.children.filter((box) => box.kind === "module");
   expect(names.of(model!)[0]).toBe("model");
-  expect(remarksOf(model!, tree).map(({ text }) => text)).toEqual(["↻ partly"]);
+  expect(remarksOf(model!, tree).map(({ text }) => text)).toEqual(["↻ 24 of 32 ops"]);
   expect(drawn.flatMap((block) => remarksOf(block, tree))).toEqual([]);
   expect(tree.root.children.some((box) => box.kind === "apart")).toBe(false);
 });

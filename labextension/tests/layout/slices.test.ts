@@ -26,7 +26,7 @@ test("one box that is hard to lay out is itself laid out in steps", () => {
   const layout = new Layout(real("gpt2"));
   let steps = 0;
   for (const _ of layout.making(everything(layout.tree))) steps++;
-  expect(steps).toBeGreaterThan(2 * layout.memo.size);
+  expect(steps).toBeGreaterThan(100 * layout.memo.size);
 });
 
 test("what is given up is not gone on with", async () => {

@@ -304,3 +304,22 @@ test("what no gradient flows in stands beside what the picture is about, on its 
   expect(left(2)).toBeLessThan(left(0));
   expect(left(3)).toBeLessThan(left(1));
 });
+
+test("a module without a name goes by its class once, one of another model by its whole name", () => {
+  const calls = [
+    { ...call(0, -1, "", "Sequential"), root: 0 },
+    { ...call(1, -1, "", "Sequential", 2), root: 0 },
+    { ...call(2, 1, "layers.3", "Linear"), root: 1 },
+  ];
+  const nodes = [0, 1, 2].flatMap((at) =>
+    [0, 1].map((n) => node(2 * at + n, { name: "relu", call: at, tracked: true })),
+  );
+  const edges = [edge(0, 1), edge(1, 2), edge(2, 3), edge(3, 4), edge(4, 5)];
+  const graph: CaptureGraph = { nodes, edges, calls, findings: [], models: ["", "model"] };
+  const tree = buildTree(graph);
+  const names = new Names(tree);
+  const boxOf = (id: number) => tree.boxes.find((box) => box.kind === "module" && box.call === id)!;
+  expect(names.head(boxOf(0))).toEqual(["Sequential (call 1)", ""]);
+  expect(names.of(boxOf(1))).toEqual(["Sequential (call 2)", "4 ops"]);
+  expect(names.of(boxOf(2))[0]).toBe("model.layers.3");
+});

@@ -34,7 +34,9 @@ class Hands:
         self._watch("zoom", self._zoom)
         self.widget.get_by_role("button", name="Fit").click()
         self.expand = Spread(tuple(self._expanded()))
+        self.widget.evaluate("bench.watch()")
         self.all = self._button("Expand all")
+        self.longest_task: float = self.widget.evaluate("bench.longest()")
         self._watch("pan, all open", self._pan)
         self._watch("zoom, all open", self._zoom)
 

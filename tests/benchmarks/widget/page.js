@@ -48,6 +48,20 @@
       const { outputs } = window.jupyterapp.shell.currentWidget.content.widgets[cell].model;
       return outputs.toJSON().map((output) => [].concat(output.text ?? []).join("")).join("");
     },
+    /** From now on; `longest` answers once nothing is laid out any more. */
+    watch() {
+      const seen = { longest: 0 };
+      const observer = new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) seen.longest = Math.max(seen.longest, duration);
+      });
+      observer.observe({ type: "longtask" });
+      window.bench.longest = async () => {
+        do await new Promise((go) => setTimeout(go, 500));
+        while (document.querySelector("[aria-busy=true]"));
+        observer.disconnect();
+        return seen.longest;
+      };
+    },
     /** Milliseconds from asking for something until it is on the screen. */
     async timed(act) {
       await drawn();

@@ -1,17 +1,22 @@
-/** In the status bar: how many findings the current notebook has, and which line to look at, wherever it is scrolled. */
+/**
+ * In the status bar: how many findings the current notebook has, and which line to look at, wherever it is scrolled. In
+ * Notebook 7, which has none, above the notebook.
+ */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
-import { INotebookTracker } from "@jupyterlab/notebook";
+import { INotebookTracker, type NotebookPanel } from "@jupyterlab/notebook";
 import { IStatusBar } from "@jupyterlab/statusbar";
 import { ITranslator } from "@jupyterlab/translation";
 import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
+import { counted } from "../../model/said";
 import { SEVERITIES } from "../../model/severity";
 import { el, fill } from "../../view/dom";
 import { refuse } from "../announce";
 import { type IClient, IInspector, SHOW_PANEL } from "../api";
 import { shape } from "../editor/marks_dom";
-import { answerOf, type Counts, countsOf, phraseOf } from "../editor/marks_of";
+import { answerOf, type Counts, countsOf, phraseOf, placeOf } from "../editor/marks_of";
+import { revealMark } from "../editor/reveal_mark";
 import { speak, trans } from "../i18n";
 import { currentClient } from "../kernel/kernels";
 import type { Mark } from "../kernel/messages";
@@ -21,9 +26,9 @@ import { leadTo } from "./lead";
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
 export function countsInWords({ errors, warnings, infos }: Counts): string {
   const parts = [
-    errors && trans._n("%1 error", "%1 errors", errors),
-    warnings && trans._n("%1 warning", "%1 warnings", warnings),
-    infos && !errors && !warnings && trans._n("%1 remark", "%1 remarks", infos),
+    errors && counted(errors, "error"),
+    warnings && counted(warnings, "warning"),
+    infos && !errors && !warnings && trans.__("%1 info", infos),
   ].filter(Boolean);
   return parts.length ? parts.join(", ") : trans.__("no findings");
 }
@@ -61,6 +66,11 @@ class Findings extends Widget {
     return this.counts !== null || this.recording;
   }
 
+  /** A strip that is there for it alone takes no room to say that all is well. */
+  get telling(): boolean {
+    return this.recording || this.mark !== null;
+  }
+
   private follow(): void {
     const client = this.tracker.currentWidget ? currentClient(this.inspector, this.tracker) : null;
     if (client !== this.client) {
@@ -96,8 +106,8 @@ class Findings extends Widget {
   }
 
   private sayWhere(mark: Mark): void {
-    const { line, source, message } = mark;
-    const place = source ? trans.__("line %1: %2", line, source) : trans.__("line %1", line);
+    const { source, message } = mark;
+    const place = source ? `${placeOf(mark)}: ${source}` : placeOf(mark);
     const text = `${phraseOf(mark)} · ${place}`;
     fill(this.answer, text);
     this.answer.title = trans.__("%1. Go to the line", message.replaceAll("`", ""));
@@ -113,7 +123,7 @@ class Findings extends Widget {
 
 export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: "autograd-inspector:status",
-  description: "The number of findings, in the status bar.",
+  description: "The number of findings and the line of the gravest, in the status bar.",
   autoStart: true,
   requires: [IInspector, INotebookTracker],
   optional: [IStatusBar, ITranslator],
@@ -125,13 +135,18 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
   ): void {
     speak(translator);
-    if (!bar) return;
     const show = () => void app.commands.execute(SHOW_PANEL);
     const lead = async (mark: Mark) => {
       const panel = tracker.currentWidget;
-      if (!panel || !(await leadTo(app, inspector, panel, mark))) show();
+      if (mark.path) revealMark(mark);
+      else if (!panel || !(await leadTo(app, inspector, panel, mark))) show();
     };
     const item = new Findings(inspector, tracker, show, (mark) => void lead(mark).catch(refuse));
+    if (!bar) {
+      tracker.forEach((panel) => void above(panel, item));
+      tracker.widgetAdded.connect((_, panel) => above(panel, item));
+      return;
+    }
     bar.registerStatusItem("autograd-inspector:status", {
       item,
       align: "left",
@@ -141,3 +156,13 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     });
   },
 };
+
+/** Where a page has one notebook, and no status bar. */
+function above(panel: NotebookPanel, item: Findings): void {
+  if (item.parent) return;
+  item.addClass("agi-above-notebook");
+  const show = () => item.setHidden(!item.telling);
+  item.activeChanged.connect(show);
+  panel.contentHeader.addWidget(item);
+  show();
+}

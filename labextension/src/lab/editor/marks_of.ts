@@ -3,6 +3,7 @@
 import type { Severity } from "../../model/graph";
 import { severityOf, worse } from "../../model/severity";
 import { concernsCells } from "../../state/edits";
+import { trans } from "../i18n";
 import type { Entry, Mark } from "../kernel/messages";
 
 /** A code cell as the notebook knows it. */
@@ -78,9 +79,14 @@ export function gravest(marks: readonly Mark[]): Mark | null {
   return of("error") ?? of("warning") ?? null;
 }
 
-/** "AG201 saved tensor modified" */
+/** "AG201 saved-tensor-modified", as the report has it. */
 export function phraseOf({ rule, name }: Mark): string {
-  return `${rule} ${name.replaceAll("-", " ")}`;
+  return `${rule} ${name}`;
+}
+
+/** "line 7", of a file "helpers.py:8". */
+export function placeOf({ cell, line, path }: Mark): string {
+  return path ? `${cell}:${line}` : trans.__("line %1", line);
 }
 
 /** Those whose fix can be made in cells. */

@@ -6,7 +6,7 @@ export const HUB = "autograd_inspector.kernel.hub";
 
 export const REQUESTS = "autograd_inspector.requests";
 
-/** A line of a cell that a finding names; of a program that still runs also a line of a file, by the file's name. `culprit`: the first of its lines. `source` is the text that ran, without its indentation, "" where that cannot be told: a line that says something else now is not the one. `patch`: the finding's edits, on one of its lines; `unsafe`: they may change what the program does. */
+/** A line of a cell that a finding names, or the first of its lines in a file: `cell` is the file's name then. `path` is the whole name of that file. `culprit`: the first of its lines. `source` is the text that ran, without its indentation, "" where that cannot be told: a line that says something else now is not the one. `patch`: the finding's edits, on one of its lines; `unsafe`: they may change what the program does. */
 export interface Mark {
   rule: string;
   name: string;
@@ -21,6 +21,7 @@ export interface Mark {
   culprit?: boolean;
   patch?: string;
   unsafe?: boolean;
+  path?: string;
 }
 
 /** A capture as a list shows it. `cell` is its label ("In [3]") or file, `cell_id` the notebook's own id of it, `first_line` what that begins with. `created` is in seconds since 1970, `seconds` how long the program ran. `error` is what it raised. `released`: it is listed, but the kernel no longer has it, for the captures took too much memory. */

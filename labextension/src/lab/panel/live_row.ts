@@ -3,10 +3,11 @@
  * ends the recording, not the cell.
  */
 
-import { REVEAL, type Target } from "../../state/reveal";
 import { button, el, fill, prose } from "../../view/dom";
 import { announce } from "../announce";
 import { shape } from "../editor/marks_dom";
+import { placeOf } from "../editor/marks_of";
+import { revealMark } from "../editor/reveal_mark";
 import { trans } from "../i18n";
 import type { Client } from "../kernel/client";
 import type { Clients } from "../kernel/clients";
@@ -60,19 +61,15 @@ export class LiveRow {
 }
 
 function rowOf(mark: Mark): HTMLElement {
-  const place = trans.__("%1, line %2", mark.cell, mark.line);
-  const { cell, cell_id: cellId, line, source = "" } = mark;
-  const detail: Target = { cell, cellId, filename: "", line, source };
-  const go = (event: Event) =>
-    event.target!.dispatchEvent(
-      new CustomEvent(REVEAL, { bubbles: true, cancelable: true, detail }),
-    );
+  const { cell, cell_id: cellId, path = "", source = "" } = mark;
+  const place = path ? placeOf(mark) : trans.__("%1, line %2", cell, mark.line);
+  const go = (event: Event) => revealMark(mark, event.target!);
   return el(
     "li",
     {},
     shape(mark.severity),
     el("b", { title: mark.name }, mark.rule),
-    cellId ? button(place, go, { class: "agi-goto" }) : el("span", {}, place),
+    cellId || path ? button(place, go, { class: "agi-goto" }) : el("span", {}, place),
     source && el("code", {}, source),
     el("p", {}, prose(mark.message)),
   );

@@ -1,8 +1,10 @@
 /** A cell that still runs, in words. */
 
+import { counted } from "../../model/said";
 import { severityOf, worse } from "../../model/severity";
 import { seconds } from "../../model/shown";
 import { shape } from "../editor/marks_dom";
+import { placeOf } from "../editor/marks_of";
 import { trans } from "../i18n";
 import type { Live } from "../kernel/messages";
 
@@ -12,9 +14,8 @@ export function inWords(live: Live): string {
   if (live.stopped) {
     return trans.__("%1 is no longer recorded. The report appears when it ends.", cell);
   }
-  const steps = trans._n("%1 step", "%1 steps", live.steps);
-  const ops = trans.__("%1 ops", live.ops.toLocaleString("en"));
-  const parts = [live.steps > 0 && steps, ops, seconds(live.seconds)].filter(Boolean);
+  const steps = live.steps > 0 && counted(live.steps, "step");
+  const parts = [steps, counted(live.ops, "op"), seconds(live.seconds)].filter(Boolean);
   return trans.__("%1 runs: %2", cell, parts.join(", "));
 }
 
@@ -22,7 +23,7 @@ export function inWords(live: Live): string {
 export function inStatus(live: Live): [SVGSVGElement | null, string] {
   const { marks = [] } = live;
   if (!marks.length) return [null, inWords(live)];
-  const lines = marks.map(({ rule, line }) => trans.__("%1 line %2", rule, line));
+  const lines = marks.map((mark) => `${mark.rule} ${placeOf(mark)}`);
   const worst = marks.map((mark) => severityOf(mark.severity)).reduce(worse);
   return [shape(worst), `${inWords(live)} · ${lines.join(", ")}`];
 }

@@ -1,6 +1,7 @@
 /** A dot on the panel's tab where the newest capture has an error or a warning: the panel opens when the user wants it. */
 
 import type { Title, Widget } from "@lumino/widgets";
+import { counted } from "../../model/said";
 import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
 
@@ -9,8 +10,6 @@ export function badge(title: Title<Widget>, newest: Entry | undefined): void {
   const errors = newest?.errors ?? 0;
   const warnings = newest?.warnings ?? 0;
   title.className = errors ? "agi-tab-error" : warnings ? "agi-tab-warning" : "";
-  const found = errors
-    ? trans._n("%1 error", "%1 errors", errors)
-    : trans._n("%1 warning", "%1 warnings", warnings);
+  const found = errors ? counted(errors, "error") : counted(warnings, "warning");
   title.caption = errors || warnings ? `${name}: ${found}` : name;
 }

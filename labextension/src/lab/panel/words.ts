@@ -1,5 +1,6 @@
 /** A capture in words. */
 
+import { counted } from "../../model/said";
 import { seconds } from "../../model/shown";
 import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
@@ -24,9 +25,7 @@ export function whenExactly(created: number): string {
 
 /** How large, how long, and of which cell where it has a name of its own. */
 export function facts(entry: Entry): string {
-  const shown = entry.nodes.toLocaleString("en");
-  const nodes = trans._n("%2 node", "%2 nodes", entry.nodes, shown);
-  const parts = [nodes, entry.seconds > 0 ? seconds(entry.seconds) : ""];
+  const parts = [counted(entry.nodes, "node"), entry.seconds > 0 ? seconds(entry.seconds) : ""];
   if (entry.name && entry.cell) parts.unshift(entry.cell);
   return parts.filter(Boolean).join(" · ");
 }
@@ -43,8 +42,8 @@ export function counts({ errors, warnings, infos, unjudged }: Entry): Count[] {
   const add = (severity: Count["severity"], sign: string, number: number, text: string) => {
     if (number) parts.push({ severity, sign: `${sign} ${number}`, text });
   };
-  add("error", "✕", errors, trans._n("%1 error", "%1 errors", errors));
-  add("warning", "▲", warnings, trans._n("%1 warning", "%1 warnings", warnings));
+  add("error", "✕", errors, counted(errors, "error"));
+  add("warning", "▲", warnings, counted(warnings, "warning"));
   add("info", "i", infos, trans.__("%1 info", infos));
   if (unjudged) parts.push({ severity: "warning", sign: "?", text: trans.__("not judged") });
   return parts.length ? parts : [{ severity: "good", sign: "✓", text: trans.__("no findings") }];

@@ -20,18 +20,17 @@ export function* orderRows(rows: Rows): Work<void> {
   startByParents(rows, up, place, settle);
   yield;
   let best = rows.rows.map((row) => [...row]);
-  let fewest = crossings(rows, down, place);
+  let fewest = yield* crossings(rows, down, place);
   for (let sweep = 0; sweep < SWEEPS && fewest > 0; sweep++) {
-    yield;
     const falling = sweep % 2 === 0;
     const order = falling ? rows.rows : [...rows.rows].reverse();
     for (const row of order) {
       sortRow(row, falling ? up : down, falling, rows, place);
       settle(row);
+      yield;
     }
     if (count < SWAPPED) swapNeighbours(rows, up, down, place);
-    yield;
-    const now = crossings(rows, down, place);
+    const now = yield* crossings(rows, down, place);
     if (now >= fewest) continue;
     fewest = now;
     best = rows.rows.map((row) => [...row]);
@@ -120,7 +119,7 @@ function pairCrossings(
   return sum;
 }
 
-export function crossings(rows: Rows, down: Hop[][], place: Float64Array): number {
+function* crossings(rows: Rows, down: Hop[][], place: Float64Array): Work<number> {
   let sum = 0;
   for (const row of rows.rows) {
     const ends: [number, number][] = [];
@@ -130,6 +129,7 @@ export function crossings(rows: Rows, down: Hop[][], place: Float64Array): numbe
     }
     ends.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     sum += inversions(ends.map((pair) => pair[1]));
+    yield;
   }
   return sum;
 }

@@ -14,19 +14,14 @@ export function* placeCells(rows: Rows): Work<number[]> {
   const up = byCell(x.length, rows.hops, (hop) => hop.lower);
   const down = byCell(x.length, rows.hops, (hop) => hop.upper);
   for (const row of rows.rows) pack(row, rows, x);
+  const rising = [...rows.rows].reverse();
   for (let round = 0; round < ROUNDS; round++) {
-    yield;
-    for (const row of rows.rows) settle(row, rows, x, [up]);
-    yield;
-    for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [down]);
+    yield* settled(rows.rows, rows, x, [up]);
+    yield* settled(rising, rows, x, [down]);
   }
-  yield;
-  for (const row of rows.rows) settle(row, rows, x, [up, down]);
-  yield;
-  for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [up, down]);
-  yield;
-  straighten(rows, x, up, down);
-  yield;
+  yield* settled(rows.rows, rows, x, [up, down]);
+  yield* settled(rising, rows, x, [up, down]);
+  yield* straighten(rows, x, up, down);
   return x.map(Math.round);
 }
 
@@ -36,6 +31,13 @@ function pack(row: number[], rows: Rows, x: number[]): void {
   }
   const shift = row.length > 0 ? x[row.at(-1)!]! / 2 : 0;
   for (const cell of row) x[cell] = x[cell]! - shift;
+}
+
+function* settled(order: number[][], rows: Rows, x: number[], sides: Hop[][][]): Work<void> {
+  for (const row of order) {
+    settle(row, rows, x, sides);
+    yield;
+  }
 }
 
 /** Least squares under the row's order: pool neighbours that would overlap (PAV). */

@@ -1,10 +1,11 @@
 /** Small bends are ugly. */
 
+import type { Work } from "../work";
 import type { Hop, Rows } from "./rows";
 import { distance, wish } from "./spacing";
 
 /** Points of a trunk come to stand on one line where there is room, and so do boxes along the spine of the picture. */
-export function straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]): void {
+export function* straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]): Work<void> {
   const index: number[] = [];
   for (const row of rows.rows) for (const [at, cell] of row.entries()) index[cell] = at;
   const room = (cell: number): [number, number] => {
@@ -28,6 +29,7 @@ export function straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]):
       const mean = trunk.cells.reduce((sum, cell) => sum + x[cell]!, 0) / trunk.cells.length;
       const line = Math.min(Math.max(mean, low), high);
       for (const cell of trunk.cells) x[cell] = line;
+      yield;
     }
     for (const row of rows.rows) {
       for (const cell of row) {
@@ -38,6 +40,7 @@ export function straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]):
         const [from, to] = room(cell);
         if (from <= to) x[cell] = Math.min(Math.max(wish(hop, cell, x), from), to);
       }
+      yield;
     }
   }
 }

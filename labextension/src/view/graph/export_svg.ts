@@ -2,11 +2,12 @@
 
 import type { Labels } from "../../layout/labels";
 import type { Scene } from "../../layout/scene";
+import { atOnce } from "../../layout/work";
 import { el } from "../dom";
 import { svg } from "../svg";
 import { Camera } from "./camera";
 import type { Facts } from "./facts";
-import { entriesOf, H, W } from "./legend";
+import { H, listing, W } from "./legend";
 import { SvgLayer } from "./svg_layer";
 
 const WRITTEN = [
@@ -73,7 +74,7 @@ function headingIn([title, ...rest]: string[]): SVGElement[] {
 /** The legend in rows as wide as the picture, and how many there are. */
 function legendIn(width: number, { scene, labels, facts }: Print): [SVGElement[], number] {
   let [x, row] = [EDGE, 0];
-  const made = entriesOf(scene, facts).map(({ drawn, text }) => {
+  const made = atOnce(listing(scene, facts)).map(({ drawn, text }) => {
     const wide = W + 8 + labels.width(text, "small") + 16;
     if (x > EDGE && x + wide > width) [x, row] = [EDGE, row + 1];
     const y = row * LINE;

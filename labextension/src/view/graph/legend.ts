@@ -2,6 +2,7 @@
 
 import { hooksIn } from "../../layout/remarks";
 import type { Item, Scene } from "../../layout/scene";
+import type { Work } from "../../layout/work";
 import { SEVERITIES } from "../../model/severity";
 import { trans } from "../../words";
 import { el } from "../dom";
@@ -19,22 +20,28 @@ export interface Entry {
   text: string;
 }
 
-export function entriesOf(scene: Scene, facts: Facts[]): Entry[] {
+/** Each looks at all that is drawn. */
+export function* listing(scene: Scene, facts: Facts[]): Work<Entry[]> {
   const closed = scene.items.filter((item) => !item.open);
-  return [
-    ...boxes(closed, facts),
-    ...wires(scene),
-    ...regions(scene, facts),
-    ...severities(closed),
-    ...signs(closed),
-  ];
+  const entries: Entry[] = [];
+  for (const part of [boxes, wires, regions, severities, signs]) {
+    entries.push(...part({ scene, closed, facts }));
+    yield;
+  }
+  return entries;
+}
+
+interface Drawn {
+  scene: Scene;
+  closed: Item[];
+  facts: Facts[];
 }
 
 export function drawLegend(host: HTMLElement, entries: Entry[]): void {
   host.replaceChildren(...entries.map(inPage));
 }
 
-function boxes(closed: Item[], facts: Facts[]): Entry[] {
+function boxes({ closed, facts }: Drawn): Entry[] {
   const first = new Map<Look, Item>();
   for (const item of closed) {
     const look = lookOf(item, facts);
@@ -58,7 +65,7 @@ function boxes(closed: Item[], facts: Facts[]): Entry[] {
   return entries;
 }
 
-function wires({ wires }: Scene): Entry[] {
+function wires({ scene: { wires } }: Drawn): Entry[] {
   const kinds = new Set(wires.map((wire) => wire.kind));
   const entries: Entry[] = [];
   if (kinds.has("gradient"))
@@ -77,7 +84,7 @@ function wires({ wires }: Scene): Entry[] {
   return entries;
 }
 
-function regions(scene: Scene, facts: Facts[]): Entry[] {
+function regions({ scene, facts }: Drawn): Entry[] {
   const names = new Set<string>();
   for (const { box } of scene.items) if (box) names.add(facts[box.id]!.region);
   names.delete("");
@@ -88,7 +95,7 @@ function regions(scene: Scene, facts: Facts[]): Entry[] {
   }));
 }
 
-function severities(closed: Item[]): Entry[] {
+function severities({ closed }: Drawn): Entry[] {
   const present = new Set(closed.map(severityOfItem));
   return SEVERITIES.filter((severity) => present.has(severity)).map((severity) => ({
     drawn: [badge(severity, W / 2, H / 2)],
@@ -97,7 +104,7 @@ function severities(closed: Item[]): Entry[] {
 }
 
 /** Signs in front of what boxes say. */
-function signs(closed: Item[]): Entry[] {
+function signs({ closed }: Drawn): Entry[] {
   const some = (fits: (item: Item) => boolean): boolean => closed.some(fits);
   const entries: Entry[] = [];
   if (some(({ box }) => !!box && box.troubles.failed > 0)) {

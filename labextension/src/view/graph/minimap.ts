@@ -10,6 +10,8 @@ const [WIDTH, HEIGHT] = [132, 120];
 const ROOMY = 480;
 /** Pixels. */
 const SPOT = 4;
+/** Too narrow to find a box in it. */
+const STRIP = 32;
 /** Its distance from the edge, on both sides. */
 const REACH = 16;
 /** More items than that are not looked at whenever the picture moves. */
@@ -104,6 +106,8 @@ export class Minimap {
     const free = possible.find((corner) => !covers(corner, nodes));
     root.dataset.corner = free ?? possible[0] ?? CORNERS[0];
     root.classList.toggle("agi-through", !free);
+    // Over other boxes a strip tells nothing.
+    if (!free && Math.min(this.#width, this.#height) < STRIP) root.hidden = true;
   }
 
   /** The camera moved. */

@@ -14,7 +14,7 @@ import { el, focused } from "../dom";
 import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
 import { gatherFacts } from "./facts";
-import { drawLegend, entriesOf } from "./legend";
+import { drawLegend, listing } from "./legend";
 import { Marking } from "./marking";
 import { measureIn } from "./measure";
 import { Minimap } from "./minimap";
@@ -117,8 +117,7 @@ export class Picture {
     const scene = yield* this.layout.making(this.open, this.#hot);
     const byId = new Map(scene.items.map((item) => [item.id, item]));
     yield;
-    const legend = entriesOf(scene, this.facts);
-    yield;
+    const legend = yield* listing(scene, this.facts);
     this.scene = scene;
     this.camera.scene = scene;
     this.#byId = byId;
