@@ -95,6 +95,13 @@ opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
 head(features(enc, torch.randn(4, 3))).pow(2).mean().backward()
 opt.step()
 """
+CHOICE = """\
+import torch
+
+a = torch.ones(3, 3, requires_grad=True)
+u, s, v = torch.linalg.svd(a)
+u.sum().backward()
+"""
 NEEDED = """\
 import torch
 from torch import nn
@@ -124,6 +131,14 @@ def test_a_fix_that_brings_another_fault_is_not_called_a_cure(tmp_path):
     _, said, after = run(tmp_path, NEEDED, "--try-fixes")
     assert after.decode() == NEEDED
     assert "[tried: not cured]" in said
+
+
+def test_where_there_is_no_edit_the_diff_is_empty_and_it_is_said_why(tmp_path):
+    """Also where the report itself is not printed."""
+    printed, said, _ = run(tmp_path, CHOICE, "--diff", "--quiet", "--values")
+    assert printed == ""
+    why = "no edit: the fix is a choice: the program does not show which change is right"
+    assert f"autograd-inspect: AG304 (train.py:4): {why}\n" in said
 
 
 def test_a_file_that_was_changed_while_the_program_ran_is_left_as_it_is(tmp_path):

@@ -17,7 +17,7 @@ from autograd_inspector.api.ranks import left_behind
 from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.cli.conclusion import Conclusion, concluded, empty_status, unable, write_status
 from autograd_inspector.frontends.cli.ending import Ending
-from autograd_inspector.frontends.cli.fixing import fixed, left_out, patch_of
+from autograd_inspector.frontends.cli.fixing import fixed, left_out, patch_of, unedited
 from autograd_inspector.frontends.cli.merge import merge_files
 from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
@@ -177,6 +177,8 @@ def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen, beg
     else:
         for line in fixed(reports, unsafe=options.unsafe_fixes, begun=begun):
             screen.say(line)
+    for line in unedited(reports) if options.quiet else ():
+        screen.say(line)
     hint = "" if options.unsafe_fixes else left_out(reports)
     if hint:
         screen.say(hint)
