@@ -29,7 +29,7 @@ from autograd_inspector.edits.constructs import (
     written_back,
 )
 from autograd_inspector.edits.derivatives import grad_of_whole, gradient_returned
-from autograd_inspector.edits.estimators import sample_through, straight_through
+from autograd_inspector.edits.estimators import looked_up_softly, sample_through, straight_through
 from autograd_inspector.edits.exchanged import (
     also_detached,
     also_given,
@@ -52,7 +52,7 @@ from autograd_inspector.edits.expressions import (
 from autograd_inspector.edits.freezing import assigned, frozen, unfrozen
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
-from autograd_inspector.edits.parameters import called_with, others_left_out, rows_frozen
+from autograd_inspector.edits.parameters import called_with, functionally_called, others_left_out, rows_frozen
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered, registered_as_buffer
 from autograd_inspector.edits.settings import set_everywhere
@@ -116,6 +116,7 @@ from autograd_inspector.model.rewrites import (
     BesideCall,
     BoundBase,
     CallBackward,
+    CallFunctional,
     CallWith,
     Convert,
     CutAtEntry,
@@ -145,6 +146,7 @@ from autograd_inspector.model.rewrites import (
     RootOfVariance,
     SampleThrough,
     Share,
+    SoftLookup,
     Spread,
     SwapParts,
     SwapReturned,
@@ -225,6 +227,8 @@ _WRITERS: Mapping[type, Writer] = {
     FreezeRows: rows_frozen,
     OffData: off_data,
     CallWith: called_with,
+    CallFunctional: functionally_called,
+    SoftLookup: looked_up_softly,
     KeepLast: last_kept,
     CutAtEntry: cut_at_entry,
     Spread: spread,

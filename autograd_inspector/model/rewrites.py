@@ -338,3 +338,20 @@ class GradOfWhole(Remedy, frozen=True):
 
     at: Location
     made: Location
+
+
+class CallFunctional(Remedy, frozen=True):
+    """Call the module at a place with the parameters that the function around it is given, and reads nowhere."""
+
+    at: Location
+
+
+class SoftLookup(Remedy, frozen=True):
+    """Weight the rows of an embedding, which the call at a place looks up by an index, by the scores of that index.
+
+    ``index`` is where the index is made of the scores; ``call`` makes probabilities of them, ".softmax(-1)".
+    """
+
+    at: Location
+    index: Location
+    call: str

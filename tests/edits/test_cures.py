@@ -770,6 +770,44 @@ CURES = {
         """,
         ["super().__init__(list(dict.fromkeys(params)), lr=lr)"],
     ),
+    "an index between two networks": (
+        """
+        planner, emb, critic = nn.Linear(4, 6), nn.Embedding(6, 5), nn.Linear(5, 1)
+        opt = torch.optim.SGD([*planner.parameters(), *emb.parameters(), *critic.parameters()], lr=0.1)
+        choice = torch.max(planner(torch.randn(7, 4)), 1)[1]
+        critic(emb(choice)).pow(2).mean().backward()
+        opt.step()
+        """,
+        [
+            "scores = planner(torch.randn(7, 4))",
+            "choice = torch.max(scores, 1)[1]",
+            "critic(scores.softmax(-1) @ emb.weight).pow(2).mean().backward()",
+        ],
+    ),
+    "an index that is looked up where it is made": (
+        """
+        planner, emb = nn.Linear(4, 6), nn.Embedding(6, 5)
+        opt = torch.optim.SGD([*planner.parameters(), *emb.parameters()], lr=0.1)
+        shares = planner(torch.randn(7, 4)).softmax(-1)
+        rows = 2 * nn.functional.embedding(shares.argmax(-1), emb.weight)
+        rows.pow(2).mean().backward()
+        opt.step()
+        """,
+        ["rows = 2 * (shares @ emb.weight)"],
+    ),
+    "a function that calls the module with its own parameters": (
+        """
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+            def loss(self, params, x):
+                return self.net(x).pow(2).mean()
+        net, x = nn.Linear(4, 1), torch.randn(3, 4)
+        params = dict(net.named_parameters())
+        grads = torch.func.grad(Trainer(net).loss)(params, x)
+        """,
+        ["return torch.func.functional_call(self.net, params, (x,)).pow(2).mean()"],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)
