@@ -50,6 +50,7 @@ from autograd_inspector.edits.expressions import (
     with_operand,
 )
 from autograd_inspector.edits.freezing import assigned, frozen, unfrozen
+from autograd_inspector.edits.guards import unguarded
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
 from autograd_inspector.edits.parameters import called_with, functionally_called, others_left_out, rows_frozen
@@ -152,6 +153,7 @@ from autograd_inspector.model.rewrites import (
     SwapReturned,
     TrueDivision,
     Unfreeze,
+    Unguard,
     WriteBack,
 )
 
@@ -229,6 +231,7 @@ _WRITERS: Mapping[type, Writer] = {
     CallWith: called_with,
     CallFunctional: functionally_called,
     SoftLookup: looked_up_softly,
+    Unguard: unguarded,
     KeepLast: last_kept,
     CutAtEntry: cut_at_entry,
     Spread: spread,

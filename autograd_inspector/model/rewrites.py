@@ -355,3 +355,9 @@ class SoftLookup(Remedy, frozen=True):
     at: Location
     index: Location
     call: str
+
+
+class Unguard(Remedy, frozen=True):
+    """Compute every time what the statement at a place keeps, not only where nothing is kept yet."""
+
+    at: Location

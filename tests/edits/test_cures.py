@@ -808,6 +808,70 @@ CURES = {
         """,
         ["return torch.func.functional_call(self.net, params, (x,)).pow(2).mean()"],
     ),
+    "a value that is kept from an evaluation": (
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.kept = nn.Linear(3, 3), None
+            def forward(self, x):
+                if self.kept is None:
+                    self.kept = self.net(torch.ones(1, 3)) + 1
+                return x * self.kept
+        model = nn.Sequential(Scaled(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        with torch.no_grad():
+            model(torch.randn(4, 3))
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a value that a method hands out once it is kept": (
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.kept = nn.Linear(3, 3), {}
+            def scale(self, key):
+                if key in self.kept:
+                    return self.kept[key]
+                self.kept[key] = self.net(torch.ones(1, 3)) + 1
+                return self.kept[key]
+            def forward(self, x):
+                return x * self.scale("a")
+        model = nn.Sequential(Scaled(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        with torch.no_grad():
+            model(torch.randn(4, 3))
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a graph that is kept where there is none yet": (
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Linear(3, 3)
+            def forward(self, x):
+                if not hasattr(self, "kept"):
+                    self.kept = self.net(torch.ones(1, 3)) + 1
+                return x * self.kept
+        model = nn.Sequential(Scaled(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)
