@@ -52,6 +52,7 @@ from autograd_inspector.edits.expressions import (
 from autograd_inspector.edits.freezing import assigned, frozen, unfrozen
 from autograd_inspector.edits.guards import unguarded
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
+from autograd_inspector.edits.loops import steps_last
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
 from autograd_inspector.edits.parameters import called_with, functionally_called, others_left_out, rows_frozen
 from autograd_inspector.edits.program import Program
@@ -149,6 +150,7 @@ from autograd_inspector.model.rewrites import (
     Share,
     SoftLookup,
     Spread,
+    StepsLast,
     SwapParts,
     SwapReturned,
     TrueDivision,
@@ -232,6 +234,7 @@ _WRITERS: Mapping[type, Writer] = {
     CallFunctional: functionally_called,
     SoftLookup: looked_up_softly,
     Unguard: unguarded,
+    StepsLast: steps_last,
     KeepLast: last_kept,
     CutAtEntry: cut_at_entry,
     Spread: spread,

@@ -361,3 +361,10 @@ class Unguard(Remedy, frozen=True):
     """Compute every time what the statement at a place keeps, not only where nothing is kept yet."""
 
     at: Location
+
+
+class StepsLast(Remedy, frozen=True):
+    """Run the step at a place in a loop of its own behind the loop that it is in, with all backwards before it."""
+
+    at: Location
+    backward: Location

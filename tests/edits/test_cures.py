@@ -872,6 +872,19 @@ CURES = {
         """,
         [],
     ),
+    "a step between two losses in a loop": (
+        """
+        body, heads = nn.Linear(3, 3), [nn.Linear(3, 1) for _ in range(2)]
+        opts = [torch.optim.SGD(part.parameters(), lr=0.1) for part in (nn.ModuleList([body, heads[0]]), heads[1])]
+        h = torch.tanh(body(torch.sigmoid(body(torch.randn(4, 3)))))
+        losses = [head(h).pow(2).mean() for head in heads]
+        for i, (opt, loss) in enumerate(zip(opts, losses)):
+            opt.zero_grad()
+            loss.backward(retain_graph=i == 0)
+            opt.step()
+        """,
+        [],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)
