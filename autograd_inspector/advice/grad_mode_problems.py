@@ -13,17 +13,26 @@ from autograd_inspector.advice.remedies.cuts import recorded
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Region
 from autograd_inspector.model.remedy import Remedies, WriteInto
 from autograd_inspector.source.fragments import uncommented
 
+_AGAIN = (
+    "Recompute it before each backward(), with grad enabled: what was computed without grad has no graph, and a graph "
+    "can be used only once."
+)
+
 
 def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Problem:
     """A problem with what was computed in one region of grad mode."""
     op = cut.ops[0]
     why, fix, first = _switch(analysis, cut, region)
+    if freed_too_early(analysis.capture, analysis.flow, cut.ops):
+        # One graph for all losses would be freed by the first of them.
+        fix = _AGAIN
     fix = _updated(analysis, op) or fix
     return cut_problem(
         analysis,

@@ -114,6 +114,8 @@ class OpKind(Flag):
     """Makes a probability, or the logarithm of one, of numbers that are computed already."""
     SELECTS = auto()
     """Returns some elements of its inputs, chosen by their values or by an index."""
+    LARGEST = auto()
+    """Finds where the largest element is."""
     CHOOSES = auto()
     """Returns elements of one input or of another, as a condition says."""
     BENDS = auto()
@@ -239,7 +241,9 @@ _ROWS: Final = (
     ("requires_grad_", _FILL),
     ("masked_fill where", _K.SETS_NUMBER | _K.SELECTS | _K.CHOOSES),
     ("masked_fill_ __setitem__ triu", _K.SETS_NUMBER),
-    ("max min amax amin maximum minimum index_select take_along_dim", _K.SELECTS),
+    ("max", _K.SELECTS | _K.LARGEST),
+    ("argmax", _K.LARGEST),
+    ("min amax amin maximum minimum index_select take_along_dim", _K.SELECTS),
     ("gather", _K.SELECTS | _K.TO_ONE_RANK),  # torch.gather, and that of torch.distributed.
     ("zeros", _FRESH | _K.RETURNS_ZEROS),
     ("zeros_like new_zeros", _LIKE | _K.RETURNS_ZEROS),

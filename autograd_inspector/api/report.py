@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +15,7 @@ from autograd_inspector.analysis.report_data import SCHEMA, ReportData
 from autograd_inspector.api.patches import patch_of, patch_of_edits, patched_files
 from autograd_inspector.api.programs import Programs
 from autograd_inspector.capture.lines.gutter import text_of
-from autograd_inspector.edits.written import edits_of
+from autograd_inspector.edits.written import written
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.excerpt import excerpts_of
 from autograd_inspector.model.rule_page import page_of
@@ -182,13 +182,16 @@ def report_of(
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
     capture = storable(capture)
     programs = Programs()
-    findings, notes = findings_of(capture, progress, partial(edits_of, programs=programs))
+    findings, notes = findings_of(capture, progress, lambda problem: written(problem, programs))
     text = cache(text_of)  # Findings of one program share its files.
     kept = tuple(
         replace(
             finding,
             excerpts=excerpts_of(finding.locations, text),
             patch=patch_of_edits(finding.edits, programs),
+            alternatives=tuple(
+                replace(other, patch=patch_of_edits(other.edits, programs)) for other in finding.alternatives
+            ),
         )
         for finding in unignored(findings, ignore)
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from autograd_inspector.api.report import Report
-from autograd_inspector.model.edit import Verdict
+from autograd_inspector.model.edit import Alternative, Verdict
 from autograd_inspector.model.finding import Finding
 
 _MOST = 8
@@ -26,20 +26,46 @@ def candidates(report: Report) -> list[Finding]:
     return [finding for finding in report.findings if finding.severity != "info" and finding.edits][:_MOST]
 
 
+def most_trials(findings: Iterable[Finding]) -> int:
+    """How often the program may run again to try each edit of them alone."""
+    return sum(1 + len(finding.alternatives) for finding in findings)
+
+
 def tried(report: Report, findings: list[Finding], rerun: Rerun, say: Say) -> Report:
-    """The report with what trials showed of some findings' edits: alone, else of the fewest that cure together."""
+    """The report with what trials showed of some findings' edits: alone, else of the fewest that cure together.
+
+    A finding has the first of its alternatives that cures it as its edits then, and those before among the others.
+    """
     trials = Trials(report, rerun, say)
-    verdicts = {finding: trials.verdict([finding]) for finding in findings}
-    if len(findings) > 1 and "not cured" in verdicts.values():
-        verdicts |= dict.fromkeys(_fewest(trials, findings, verdicts), "cured")
-    return replace(
-        report, findings=tuple(replace(f, verified=verdicts[f]) if f in verdicts else f for f in report.findings)
-    )
+    best = {finding: _first_that_cures(trials, finding) for finding in findings}
+    after = list(best.values())
+    if len(after) > 1 and any(finding.verified == "not cured" for finding in after):
+        needed = _fewest(trials, after)
+        best = {one: replace(each, verified="cured") if each in needed else each for one, each in best.items()}
+    return replace(report, findings=tuple(best.get(finding, finding) for finding in report.findings))
 
 
-def _fewest(trials: Trials, findings: list[Finding], verdicts: dict[Finding, Verdict]) -> list[Finding]:
+def _first_that_cures(trials: Trials, finding: Finding) -> Finding:
+    """The finding with the verdict on each alternative, up to the first that cures it."""
+    ways = [Alternative(finding.edits, finding.patch), *finding.alternatives]
+    for number, way in enumerate(ways):
+        which = f"fix {number + 1} of {len(ways)}" if len(ways) > 1 else "the fix"
+        verdict = trials.verdict([_by(finding, way)], which=which)
+        ways[number] = replace(way, verified=verdict)
+        if verdict != "not cured":
+            break
+    own = next((way for way in ways if way.verified == "cured"), ways[0])
+    others = tuple(way for way in ways if way is not own)
+    return replace(_by(finding, own), verified=own.verified, alternatives=others)
+
+
+def _by(finding: Finding, way: Alternative) -> Finding:
+    return replace(finding, edits=way.edits, patch=way.patch)
+
+
+def _fewest(trials: Trials, findings: list[Finding]) -> list[Finding]:
     """Findings that need each other: one's edit alone leaves, or brings, another. None of them can be left out."""
-    alone = [finding for finding in findings if verdicts[finding] != "cured"]
+    alone = [finding for finding in findings if finding.verified != "cured"]
     for group in (alone, findings) if alone != findings else (alone,):
         if len(group) < _PAIR:
             continue
@@ -70,22 +96,24 @@ class Trials:
             return False
         return _loud(self._after).count(finding.rule) < _loud(self._report).count(finding.rule)
 
-    def verdict(self, findings: list[Finding], whole: list[Finding] | None = None) -> Verdict:
-        """Whether the edits of these cure them, or ``whole``."""
+    def verdict(
+        self, findings: list[Finding], whole: list[Finding] | None = None, *, which: str = "the fix"
+    ) -> Verdict:
+        """Whether the edits of these cure them, or ``whole``; ``which`` of a finding's are tried."""
         codes = " and ".join(finding.rule for finding in findings)
         texts = replace(self._report, findings=tuple(findings)).patched()
         self._after = None
         if not texts:
-            self._say(f"{codes}: the program has changed since it was run, so the fix cannot be tried")
+            self._say(f"{codes}: the program has changed since it was run, so {which} cannot be tried")
             return ""
         started = time.perf_counter()
         self._after = self._rerun(texts)
         took = f"{time.perf_counter() - started:.1f} s"
         if self._after is None:
-            self._say(f"{codes}: the trial of the fix produced no report ({took})")
+            self._say(f"{codes}: the trial of {which} produced no report ({took})")
             return "not cured"
         cured = is_cured(self._report, self._after, whole or findings)
-        self._say(f"{codes}: the fix {'cures it' if cured else 'does not cure it'} (tried in {took})")
+        self._say(f"{codes}: {which} {'cures it' if cured else 'does not cure it'} (tried in {took})")
         return "cured" if cured else "not cured"
 
 

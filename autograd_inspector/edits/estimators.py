@@ -10,7 +10,7 @@ from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import StraightThrough
-from autograd_inspector.model.rewrites import SampleThrough
+from autograd_inspector.model.rewrites import SampleThrough, SoftLookup
 from autograd_inspector.source.fragments import is_path
 
 
@@ -126,6 +126,37 @@ def sample_through(program: Program, remedy: SampleThrough) -> list[Edit]:
 
 _FREE = ("dist", "distribution", "drawn_from")
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+
+
+def looked_up_softly(program: Program, remedy: SoftLookup) -> list[Edit]:
+    """``scores.softmax(-1) @ emb.weight`` for ``emb(scores.argmax(-1))``, the index in a variable perhaps."""
+    index, lookup = program.expression(remedy.index), program.expression(remedy.at)
+    scores = operand_of(index, remedy.index, first=True) if index is not None else None
+    statement = program.statement_of(index) if index is not None else None
+    if scores is None or statement is None or not isinstance(lookup, ast.Call) or program.statement_of(lookup) is None:
+        return []
+    match lookup:
+        case ast.Call(func=func, args=[_], keywords=[]) if is_path(func):
+            rows = f"{program.written(func)}.weight"
+        case ast.Call(args=[_, weight], keywords=[]) if called(lookup) == "embedding" and is_path(weight):
+            rows = program.written(weight)
+        case _:
+            return []
+    name, edits = program.written(scores), list[Edit]()
+    if not is_path(scores):
+        name = next((free for free in _SCORES if not all_known(program, statement, free)), "")
+        if not name or not program.begins_its_line(statement) or not isinstance(statement, _SIMPLE):
+            return []
+        begin = start_of(statement)
+        text = f"{name} = {program.written(scores)}\n{program.indent(statement)}"
+        edits = [program.edit(begin, begin, text), program.edit(start_of(scores), end_of(scores), name)]
+    inside = start_of(lookup) <= start_of(scores) and end_of(scores) <= end_of(lookup)
+    text = f"{name}{remedy.call} @ {rows}"
+    lookup_edit = program.edit(start_of(lookup), end_of(lookup), text if stands_alone(program, lookup) else f"({text})")
+    return [*edits[:1], lookup_edit] if inside else [*edits, lookup_edit]
+
+
+_SCORES = ("scores", "index_scores", "soft_scores")
 
 
 def with_cast(program: Program, node: ast.expr) -> ast.expr:

@@ -8,7 +8,7 @@ from autograd_inspector.edits.expressions import called
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.rewrites import CallWith, FreezeRows, OthersLeftOut
+from autograd_inspector.model.rewrites import CallFunctional, CallWith, FreezeRows, OthersLeftOut
 from autograd_inspector.source.fragments import is_path
 from autograd_inspector.source.writing import written
 
@@ -39,6 +39,45 @@ def called_with(program: Program, remedy: CallWith) -> list[Edit]:
         program.edit(start_of(statement), end_of(statement), f"{name} = {program.written(value)}"),
         program.edit(start_of(call), end_of(call), text),
     ]
+
+
+def functionally_called(program: Program, remedy: CallFunctional) -> list[Edit]:
+    """``functional_call(net, params, (x,))`` for ``net(x)`` in a function of ``params`` that reads them nowhere.
+
+    Of a program that works with parameters by their names: elsewhere they may be no dictionary.
+    """
+    call, statement = program.expression(remedy.at), program.statement(remedy.at)
+    named = any(
+        isinstance(n, (ast.Name, ast.Attribute)) and written(n).endswith(_BY_NAME) for n in program.source.nodes
+    )
+    if not isinstance(call, ast.Call) or statement is None or not is_path(call.func) or not named:
+        return []
+    unread = _unread_arguments(program, call)
+    if len(unread) != 1 or call.keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return []
+    function = next(
+        (name for name in ("functional_call", "torch.func.functional_call") if all_known(program, statement, name)), ""
+    )
+    given = ", ".join(map(program.written, call.args))
+    arguments = f"({given},)" if len(call.args) == 1 else f"({given})"
+    text = f"{function}({program.written(call.func)}, {unread[0]}, {arguments})"
+    return [program.edit(start_of(call), end_of(call), text)] if function else []
+
+
+_BY_NAME = ("named_parameters", "functional_call", "state_dict")
+
+
+def _unread_arguments(program: Program, node: ast.AST) -> list[str]:
+    """The arguments of the function around a node that nothing in it reads."""
+    around: ast.AST | None = node
+    while around is not None and not isinstance(around, (ast.FunctionDef, ast.Lambda)):
+        around = program.source.parents.get(around)
+    if around is None:
+        return []
+    inside = around.body if isinstance(around.body, list) else [around.body]
+    read = {n.id for part in inside for n in ast.walk(part) if isinstance(n, ast.Name)}
+    given = [argument.arg for argument in (*around.args.posonlyargs, *around.args.args)]
+    return [name for name in given if name not in read | {"self", "cls"}]
 
 
 def _given(statement: ast.stmt | None) -> tuple[ast.expr, ast.expr] | None:

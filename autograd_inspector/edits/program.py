@@ -9,7 +9,7 @@ from functools import cached_property
 
 from autograd_inspector.edits.patching import compiles, lines_of, overlap, patched
 from autograd_inspector.edits.unbound import Read, names_bound, unbound_reads
-from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.edit import Edit, Unedited
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.parsed import parsed
@@ -26,7 +26,7 @@ class Program:
     def __init__(self, filename: str, cell: str | None, text: str) -> None:
         self.filename, self.cell, self.text = filename, cell, text
         self.lines = lines_of(text)
-        self._allowed: dict[tuple[Edit, ...], bool] = {}
+        self._obstacles: dict[tuple[Edit, ...], Unedited | None] = {}
 
     @cached_property
     def source(self) -> Source:
@@ -35,19 +35,23 @@ class Program:
         source = source_of(self.filename, list(io.StringIO(self.text))) if self.cell is None else None
         return source or Source(parsed(self.text) or ast.Module([], []))
 
-    def allows(self, edits: tuple[Edit, ...]) -> bool:
-        """Whether the program with those edits is another one, is Python, and reads no name that has no value yet.
+    def obstacle(self, edits: tuple[Edit, ...]) -> Unedited | None:
+        """Why the program cannot have those edits: it would be the same, no Python, or read a name without a value.
 
         What a loop repeats is edited at one place: that is asked once.
         """
-        if edits not in self._allowed:
-            self._allowed[edits] = not overlap(self.text, edits) and self._is_sound(edits)
-        return self._allowed[edits]
+        if edits not in self._obstacles:
+            self._obstacles[edits] = self._fault_with(edits)
+        return self._obstacles[edits]
 
-    def _is_sound(self, edits: tuple[Edit, ...]) -> bool:
-        after = patched(self.text, [edits])
+    def _fault_with(self, edits: tuple[Edit, ...]) -> Unedited | None:
+        after = self.text if overlap(self.text, edits) else patched(self.text, [edits])
         tree = parsed(after) if after != self.text and compiles(after) else None
-        return tree is not None and not self._newly_unbound(tree, edits)
+        if tree is None:
+            line = min(edit.lineno for edit in edits)
+            return Unedited("form", Location(self.filename, line, cell=self.cell).place)
+        unbound = sorted(name for _, name in self._newly_unbound(tree, edits))
+        return Unedited("no value", unbound[0]) if unbound else None
 
     def _newly_unbound(self, after: ast.Module, edits: tuple[Edit, ...]) -> set[Read]:
         """What only the new text reads where it may have no value.

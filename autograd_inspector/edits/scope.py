@@ -13,13 +13,18 @@ from autograd_inspector.source.index import Function
 
 def all_known(program: Program, statement: ast.stmt, text: str) -> bool:
     """Whether every name that the text reads is one of the program's at a statement: local, global or Python's own."""
+    return unknown(program, statement, text) == set()
+
+
+def unknown(program: Program, statement: ast.stmt, text: str) -> set[str] | None:
+    """The names that the text reads and that are none of the program's at a statement; None where it is no Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return False
+        return None
     own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    return read <= own | _known(program, statement.lineno) | set(vars(builtins))
+    return read - own - _known(program, statement.lineno) - set(vars(builtins))
 
 
 def spelled_at(program: Program, statement: ast.stmt, text: str) -> str:

@@ -29,7 +29,7 @@ from autograd_inspector.edits.constructs import (
     written_back,
 )
 from autograd_inspector.edits.derivatives import grad_of_whole, gradient_returned
-from autograd_inspector.edits.estimators import sample_through, straight_through
+from autograd_inspector.edits.estimators import looked_up_softly, sample_through, straight_through
 from autograd_inspector.edits.exchanged import (
     also_detached,
     also_given,
@@ -50,13 +50,16 @@ from autograd_inspector.edits.expressions import (
     with_operand,
 )
 from autograd_inspector.edits.freezing import assigned, frozen, unfrozen
+from autograd_inspector.edits.guards import unguarded
 from autograd_inspector.edits.into_place import added_up, kept_result, own_part_kept, written_into
+from autograd_inspector.edits.loops import steps_last
 from autograd_inspector.edits.out_of_place import computed_anew, not_in_place, off_data, returned_new
-from autograd_inspector.edits.parameters import called_with, others_left_out, rows_frozen
+from autograd_inspector.edits.parameters import called_with, functionally_called, others_left_out, rows_frozen
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered, registered_as_buffer
 from autograd_inspector.edits.settings import set_everywhere
 from autograd_inspector.edits.statements import hoisted, in_constructor, inserted, moved, removed, repeated, run_once
+from autograd_inspector.edits.unwritten import not_read, not_written, without_cure
 from autograd_inspector.edits.values import (
     as_function,
     base_bounded,
@@ -65,7 +68,8 @@ from autograd_inspector.edits.values import (
     root_of_variance,
     spread,
 )
-from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.edit import Edit, Unedited, Written
+from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
     AddUp,
@@ -114,6 +118,7 @@ from autograd_inspector.model.rewrites import (
     BesideCall,
     BoundBase,
     CallBackward,
+    CallFunctional,
     CallWith,
     Convert,
     CutAtEntry,
@@ -143,11 +148,14 @@ from autograd_inspector.model.rewrites import (
     RootOfVariance,
     SampleThrough,
     Share,
+    SoftLookup,
     Spread,
+    StepsLast,
     SwapParts,
     SwapReturned,
     TrueDivision,
     Unfreeze,
+    Unguard,
     WriteBack,
 )
 
@@ -223,6 +231,10 @@ _WRITERS: Mapping[type, Writer] = {
     FreezeRows: rows_frozen,
     OffData: off_data,
     CallWith: called_with,
+    CallFunctional: functionally_called,
+    SoftLookup: looked_up_softly,
+    Unguard: unguarded,
+    StepsLast: steps_last,
     KeepLast: last_kept,
     CutAtEntry: cut_at_entry,
     Spread: spread,
@@ -238,25 +250,46 @@ Programs = Callable[[Location], Program | None]
 """Where something ran -> the file or cell that it is in; None where its text is not known, or is not the user's."""
 
 
-def edits_of(cures: tuple[Remedies, ...], programs: Programs) -> tuple[Edit, ...]:
-    """The edits of the first cure that can be written; none where the syntax allows none of them."""
-    return next((edits for remedies in cures if (edits := _edits(remedies, programs))), ())
+_MOST = 4
+"""Cures of one problem that are written: each of them costs a trial."""
 
 
-def _edits(remedies: Remedies, programs: Programs) -> tuple[Edit, ...]:
-    """The edits that do all of it; none where the syntax does not allow one of them, or the result is no Python."""
+def written(problem: Problem, programs: Programs) -> Written:
+    """The edits of the first cure that can be written, and of others; why, where the syntax allows none of them.
+
+    What is only an info is not tried: it has the first alone.
+    """
+    most = 1 if problem.severity == "info" else _MOST
+    found: list[tuple[Edit, ...]] = []
+    why: Unedited | None = None
+    for remedies in problem.cures:
+        edits = edits_of(remedies, programs)
+        if isinstance(edits, Unedited):
+            why = why or edits
+        elif edits not in found:
+            found.append(edits)
+        if len(found) == most:
+            break
+    if not found:
+        return Written(unedited=why or without_cure(problem.locations, programs))
+    return Written(found[0], tuple(found[1:]))
+
+
+def edits_of(remedies: Remedies, programs: Programs) -> tuple[Edit, ...] | Unedited:
+    """The edits that do all of it; or why the syntax does not allow one of them, or the result."""
     edits: list[Edit] = []
     concerned: dict[str, Program] = {}
     for remedy in remedies:
         program = programs(remedy.at)
         if program is None:
-            return ()
+            return not_read(remedy.at)
         concerned[program.filename] = program
-        written = _WRITERS[type(remedy)](program, remedy)
-        if not written:
-            return ()
-        edits += (edit for edit in written if edit not in edits)
+        changes = _WRITERS[type(remedy)](program, remedy)
+        if not changes:
+            return not_written(program, remedy, programs)
+        edits += (edit for edit in changes if edit not in edits)
     for filename, program in concerned.items():
-        if not program.allows(tuple(edit for edit in edits if edit.filename == filename)):
-            return ()
+        obstacle = program.obstacle(tuple(edit for edit in edits if edit.filename == filename))
+        if obstacle is not None:
+            return obstacle
     return tuple(edits)

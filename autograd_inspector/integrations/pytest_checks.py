@@ -16,6 +16,7 @@ from autograd_inspector.api.report import Report
 from autograd_inspector.kernel.rule_codes import codes
 from autograd_inspector.kernel.spelling import did_you_mean
 from autograd_inspector.model.finding import Finding, Severity
+from autograd_inspector.views.text.patch import coloured
 
 LEVELS = ("error", "warning")
 
@@ -38,6 +39,8 @@ class _Block(Struct):
     fail_on: Severity | None
     concluded: bool = False
     reported: bool = False
+    failed: bool = False
+    """It failed the test, and its edits are still to be shown."""
 
     @property
     def report(self) -> Report | None:
@@ -86,7 +89,7 @@ class Checks:
                 block.concluded = True
                 error = failure_of(block.report, block.fail_on)
                 if error is not None:
-                    block.reported = True
+                    block.reported = block.failed = True
                     errors.append(error)
             elif last:
                 pytest.fail("autograd_inspect() checks a block: with autograd_inspect(): ...", pytrace=False)
@@ -97,6 +100,14 @@ class Checks:
         """The test failed by itself: that is its outcome, whatever was found."""
         for block in self._left():
             block.concluded = True
+
+    def patches(self, *, color: bool) -> list[tuple[str, str]]:
+        """Sections for pytest: the edits of the findings that failed the test, as a patch, each once."""
+        reports = [block.report for block in self._blocks if block.failed and block.report is not None]
+        for block in self._blocks:
+            block.failed = False
+        patch = "".join(dict.fromkeys(report.to_patch() for report in reports))
+        return [("autograd inspector, edits", coloured(patch) if color else patch)] if patch else []
 
     def untold(self) -> list[tuple[str, str]]:
         """Sections for pytest: the reports that no failure has told, each once."""

@@ -119,5 +119,6 @@ def pytest_runtest_makereport(
         shorten(report, call.excinfo.value)
     # An expected failure is told as skipped, and shown with -rx.
     if _CHECKS in item.stash and (report.failed or hasattr(report, "wasxfail")):
-        report.sections += item.stash[_CHECKS].untold()
+        checks = item.stash[_CHECKS]
+        report.sections += [*checks.patches(color=item.config.get_terminal_writer().hasmarkup), *checks.untold()]
     return report

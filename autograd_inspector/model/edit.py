@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -27,3 +27,50 @@ class Edit(Struct, frozen=True, omit_defaults=True):
     end_lineno: int
     end_column: int
     text: str
+
+
+class Alternative(Struct, frozen=True, omit_defaults=True):
+    """Other edits that together fix a finding: what to try where the finding's own do not cure it.
+
+    ``patch`` is their unified diff, ``verified`` what a trial run with them showed.
+    """
+
+    edits: tuple[Edit, ...]
+    patch: str = ""
+    verified: Verdict = ""
+
+
+Obstacle = Literal["choice", "no line", "library", "no source", "form", "no value"]
+"""Why there is no edit: no one change is right for every program; no line, a line of a library, or a line whose text
+is not known; a line that is written in a way that no edit is known for; a new text that reads a name without a value.
+"""
+
+
+class Unedited(Struct, frozen=True, omit_defaults=True):
+    """Why a finding has no edit; ``about``: the library's file, the source, the line, or the name without a value."""
+
+    obstacle: Obstacle
+    about: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """``the line is in a library (torch/nn/functional.py)``."""
+        return _SENTENCES[self.obstacle].format(self.about)
+
+
+_SENTENCES: Final[dict[Obstacle, str]] = {
+    "choice": "the fix is a choice: the program does not show which change is right",
+    "no line": "no line of the program is known for it",
+    "library": "the line is in a library ({})",
+    "no source": "the source of {} cannot be read",
+    "form": "no edit is known for the way {} is written",
+    "no value": "the fix needs `{}`, which has no value at that line",
+}
+
+
+class Written(Struct, frozen=True):
+    """What can be written of a finding's cures: the edits of the first, those of others, or why there are none."""
+
+    edits: tuple[Edit, ...] = ()
+    others: tuple[tuple[Edit, ...], ...] = ()
+    unedited: Unedited | None = None

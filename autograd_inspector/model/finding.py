@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autograd_inspector.model.edit import Applicability, Edit, Verdict
+from autograd_inspector.model.edit import Alternative, Applicability, Edit, Unedited, Verdict, Written
 from autograd_inspector.model.excerpt import Excerpt, excerpts_of
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.long_lines import cut_changes
@@ -42,7 +42,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
     ``consequences`` are the findings that follow from this one. ``excerpts`` are the lines of ``locations`` with the
     text around them. ``edits`` together fix this finding; ``applicability`` says whether they are safe to apply without
-    a review, ``verified`` what a trial run with them showed, and ``patch`` is their unified diff.
+    a review, ``verified`` what a trial run with them showed, and ``patch`` is their unified diff. ``alternatives`` are
+    other edits that would fix it. Where there are no edits, ``unedited`` says why.
     """
 
     rule: str
@@ -60,6 +61,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     applicability: Applicability = ""
     verified: Verdict = ""
     patch: str = ""
+    alternatives: tuple[Alternative, ...] = ()
+    unedited: Unedited | None = None
 
     @property
     def code(self) -> tuple[Excerpt, ...]:
@@ -88,8 +91,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
         return cut_changes([line[:1] + line[1 + indent :] for line in lines])
 
     @classmethod
-    def of(cls, rule: str, name: str, problem: Problem, edits: tuple[Edit, ...] = ()) -> Finding:
-        """The finding for a problem of a rule, with the edits of the first fix that can be written."""
+    def of(cls, rule: str, name: str, problem: Problem, written: Written = Written()) -> Finding:  # noqa: B008 - frozen
+        """The finding for a problem of a rule, with the edits that can be written."""
         return cls(
             rule,
             name,
@@ -100,6 +103,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
             tuple(dict.fromkeys(problem.subjects)),
             problem.details,
             tuple(dict.fromkeys(problem.ops)),
-            edits=edits,
-            applicability="" if not edits else "safe" if problem.safe else "unsafe",
+            edits=written.edits,
+            applicability="" if not written.edits else "safe" if problem.safe else "unsafe",
+            alternatives=tuple(map(Alternative, written.others)),
+            unedited=written.unedited,
         )

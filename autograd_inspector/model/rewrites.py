@@ -338,3 +338,33 @@ class GradOfWhole(Remedy, frozen=True):
 
     at: Location
     made: Location
+
+
+class CallFunctional(Remedy, frozen=True):
+    """Call the module at a place with the parameters that the function around it is given, and reads nowhere."""
+
+    at: Location
+
+
+class SoftLookup(Remedy, frozen=True):
+    """Weight the rows of an embedding, which the call at a place looks up by an index, by the scores of that index.
+
+    ``index`` is where the index is made of the scores; ``call`` makes probabilities of them, ".softmax(-1)".
+    """
+
+    at: Location
+    index: Location
+    call: str
+
+
+class Unguard(Remedy, frozen=True):
+    """Compute every time what the statement at a place keeps, not only where nothing is kept yet."""
+
+    at: Location
+
+
+class StepsLast(Remedy, frozen=True):
+    """Run the step at a place in a loop of its own behind the loop that it is in, with all backwards before it."""
+
+    at: Location
+    backward: Location

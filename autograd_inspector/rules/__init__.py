@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.edit import Written
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
@@ -23,7 +24,7 @@ __all__ = ["CATALOGUE", "Rule", "findings_across", "findings_of", "unignored"]
 def findings_of(
     capture: Capture,
     progress: Callable[[int, int], None] | None = None,
-    write: Write = lambda _: (),
+    write: Write = lambda _: Written(),
     codes: Collection[str] = CATALOGUE,
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """(findings, the one to fix first at the top; notes about rules that failed, and what would show more).

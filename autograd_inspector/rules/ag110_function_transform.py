@@ -11,6 +11,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import IndependentResult, NamesUnmatched, RandomUnderVmap
 from autograd_inspector.model.remedy import SetArgument
+from autograd_inspector.model.rewrites import CallFunctional
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -68,6 +69,7 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
     call = _outermost(analysis, first)
     model = analysis.capture.display_names.layer(call) if call is not None else ""
     names = names_of(analysis, sorted(read))
+    called = analysis.user_frames(call.site, "") if call is not None and call.site >= 0 else ()
     return Problem(
         "warning",
         f"torch.func.grad returns zeros: what the function returns is computed from {summarize_names(names)}, not from the tensors that it is differentiated with respect to",
@@ -79,6 +81,7 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
         ),
         tuple(names),
         ops=(first.index,),
+        cures=tuple((CallFunctional(place),) for place in called[:1]),
     )
 
 

@@ -11,17 +11,16 @@ from pkgutil import iter_modules
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.edit import Written
 from autograd_inspector.model.finding import Finding, Problem
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
-from autograd_inspector.model.remedy import Remedies
 
 Check = Callable[[Analysis], Iterable[Problem]]
 Across = tuple[Problem, tuple[int, ...]]
 """A problem, and the ranks that have it."""
 Compare = Callable[[Mapping[int, RankSummary], RankedPlacement], Iterable[Across]]
-Write = Callable[[tuple[Remedies, ...]], tuple[Edit, ...]]
+Write = Callable[[Problem], Written]
 
 _MODULE = re.compile(r"ag(\d+)_(\w+)")
 
@@ -48,9 +47,9 @@ class Rule(Struct, frozen=True):
         return self.page.split("\n", maxsplit=1)[0]
 
     def findings(self, analysis: Analysis, write: Write) -> Iterator[Finding]:
-        """What the rule concludes, with the edits that ``write`` makes of its cures."""
+        """What the rule concludes, with what ``write`` makes of its cures."""
         for problem in self.check(analysis):
-            yield Finding.of(self.code, self.name, problem, write(problem.cures))
+            yield Finding.of(self.code, self.name, problem, write(problem))
 
     def across(
         self, ranks: Mapping[int, RankSummary], placement: RankedPlacement, *, last: bool = False

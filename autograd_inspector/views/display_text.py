@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import unicodedata
 
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.wording import agree, counted
+
 LONGEST = 160
 _ROUNDS_UP = 999.5
 _KEPT = frozenset({"\t"})
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 UNSAFE = "unsafe edit: it may change what the program does"
 """Below the edit of a finding that is not safe, where no button says so."""
+
+
+def tried_text(finding: Finding) -> str:
+    """``tried: cured; before it 1 other edit was tried: not cured``; "" where nothing was tried."""
+    if not finding.verified:
+        return ""
+    others = sum(other.verified == "not cured" for other in finding.alternatives)
+    rest = f"; {counted(others, 'other edit')} {agree(others, 'was', 'were')} tried: not cured" if others else ""
+    return f"tried: {finding.verified}{rest}"
+
+
+def unedited_text(finding: Finding) -> str:
+    """Why there is no edit: ``the line is in a library (torch/nn/functional.py)``; "" of what needs none, an info."""
+    return finding.unedited.sentence if finding.unedited is not None and finding.severity != "info" else ""
 
 
 def shown(text: str, longest: int = LONGEST) -> str:

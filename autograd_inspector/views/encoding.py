@@ -20,7 +20,7 @@ from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.views import wire
-from autograd_inspector.views.display_text import carried
+from autograd_inspector.views.display_text import carried, tried_text, unedited_text
 from autograd_inspector.views.gc_pause import collector_paused
 from autograd_inspector.views.summaries.steps import extremes, steps_of
 from autograd_inspector.views.summary import headline, unjudged
@@ -186,6 +186,8 @@ class _Encoder:
             changes=tuple(legible(line) for line in finding.changes[:_CHANGES]),
             patch=carried(finding.patch) if len(finding.patch) <= _PATCH else "",
             applicability=finding.applicability,
+            unedited=legible(unedited_text(finding)),
+            tried=tried_text(finding),
         )
 
     @cached_property

@@ -109,7 +109,7 @@ export interface VitalsRow {
   peak_step: number;
 }
 
-/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. `ranks`: of several, those that have it ("ranks 0–2"). `changes` are the lines of `patch` without its headers. */
+/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. `ranks`: of several, those that have it ("ranks 0–2"). `changes` are the lines of `patch` without its headers; `unedited` says why there are none, `tried` what a trial showed. */
 export interface FindingView {
   rule: string;
   name: string;
@@ -124,6 +124,8 @@ export interface FindingView {
   changes?: string[];
   patch?: string;
   applicability?: "safe" | "unsafe" | "";
+  unedited?: string;
+  tried?: string;
   ranks?: string;
 }
 

@@ -1,9 +1,11 @@
 """`--diff` and `--fix`: the edits of the findings, shown or made in the program's files."""
 
+import os
 import subprocess
 
 from autograd_inspector.api.report import Report
 from tests.forked import INSPECTOR, python
+from tests.terminals import terminal
 
 PROGRAM = """\
 import torch
@@ -35,13 +37,68 @@ def run(folder, text, *options):
 
 def test_a_diff_changes_no_file_and_can_be_applied(tmp_path):
     """It names the file as the working folder does; `patch` makes the program right."""
-    printed, _, text = run(tmp_path, PROGRAM, "--diff", "--quiet")
+    diff, _, text = run(tmp_path, PROGRAM, "--diff", "--quiet")
     assert text.decode() == PROGRAM
-    diff = printed.partition("é trains\n")[2]
     assert diff.startswith("--- a/train.py\n+++ b/train.py\n")
-    (tmp_path / "fix.diff").write_text(diff)
-    subprocess.run(["git", "apply", "fix.diff"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "apply"], input=diff, text=True, cwd=tmp_path, check=True)
     assert "nn.ReLU(inplace=False)" in (tmp_path / "train.py").read_text()
+
+
+TALKS = f"""\
+import atexit, os
+{PROGRAM.replace("print(", "atexit.register(print, 'at exit'); os.system('echo of a child'); print(", 1)}"""
+
+
+def test_what_the_program_prints_stands_beside_the_patch(tmp_path):
+    """Also what it prints at its exit, and what a program prints that it runs: stdout can be piped to `git apply`."""
+    diff, said, _ = run(tmp_path, TALKS, "--diff", "--quiet")
+    assert [line for line in diff.splitlines() if line[:1] not in {"-", "+", "@", " "}] == []
+    for line in ("é trains", "of a child", "at exit"):
+        assert f"{line}\n" in said
+    printed, said, _ = run(tmp_path, TALKS, "--quiet")
+    assert {"é trains", "of a child", "at exit"} == {*printed.splitlines()}
+
+
+def test_a_patch_that_nobody_reads_ends_the_command_quietly(tmp_path):
+    """As `| head` does: no traceback, and the exit status of a pipe that was closed."""
+    (tmp_path / "train.py").write_text(PROGRAM)
+    command = [
+        *python(INSPECTOR),
+        "-m",
+        "autograd_inspector.frontends.cli.main",
+        "run",
+        "--diff",
+        "--quiet",
+        "train.py",
+    ]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, cwd=tmp_path)
+    os.close(writer)
+    assert done.returncode == 141
+    assert b"BrokenPipe" not in done.stderr
+
+
+def test_a_terminal_shows_the_patch_in_colours(tmp_path):
+    """Those of `git diff`; not where colours are not wanted."""
+    (tmp_path / "train.py").write_text(PROGRAM)
+    command = [*python(INSPECTOR), "-m", "autograd_inspector.frontends.cli.main", "run", "--diff", "--quiet"]
+    shown = []
+    for options in ([], ["--color", "never"]):
+        with terminal(100) as screen:
+            subprocess.run(
+                [*command, *options, "train.py"],
+                env=os.environ | {"TERM": "xterm"},
+                stdout=screen.stream,
+                stderr=subprocess.DEVNULL,
+                check=False,
+                cwd=tmp_path,
+            )
+            shown.append(screen.text())
+    assert "\x1b[32m+net = " in shown[0]
+    assert "\x1b[31m-net = " in shown[0]
+    assert "\x1b" not in shown[1]
+    assert "+net = " in shown[1]
 
 
 def test_a_safe_fix_is_made_in_the_file(tmp_path):
@@ -95,6 +152,13 @@ opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
 head(features(enc, torch.randn(4, 3))).pow(2).mean().backward()
 opt.step()
 """
+CHOICE = """\
+import torch
+
+a = torch.ones(3, 3, requires_grad=True)
+u, s, v = torch.linalg.svd(a)
+u.sum().backward()
+"""
 NEEDED = """\
 import torch
 from torch import nn
@@ -124,6 +188,14 @@ def test_a_fix_that_brings_another_fault_is_not_called_a_cure(tmp_path):
     _, said, after = run(tmp_path, NEEDED, "--try-fixes")
     assert after.decode() == NEEDED
     assert "[tried: not cured]" in said
+
+
+def test_where_there_is_no_edit_the_diff_is_empty_and_it_is_said_why(tmp_path):
+    """Also where the report itself is not printed."""
+    printed, said, _ = run(tmp_path, CHOICE, "--diff", "--quiet", "--values")
+    assert printed == ""
+    why = "no edit: the fix is a choice: the program does not show which change is right"
+    assert f"autograd-inspect: AG304 (train.py:4): {why}\n" in said
 
 
 def test_a_file_that_was_changed_while_the_program_ran_is_left_as_it_is(tmp_path):

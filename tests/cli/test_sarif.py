@@ -13,6 +13,7 @@ from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.frontends.cli.outcome import FINDINGS
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.edit import Unedited
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules import CATALOGUE
@@ -72,6 +73,18 @@ def test_a_finding_is_on_its_line(sarif, script):
     assert place["contextRegion"] == {"startLine": region["startLine"], "snippet": {"text": line}}
     assert "Fix: " in result["message"]["text"]
     assert "**Fix:** Use the out-of-place `add`" in result["message"]["markdown"]
+
+
+def test_a_finding_without_an_edit_says_why(tmp_path):
+    """In its properties, for SARIF has no place for it."""
+    run = of_findings(
+        Finding("AG201", "n", "error", "m", unedited=Unedited("library", "torch/x.py")),
+        Finding("AG201", "n", "error", "m"),
+        root=tmp_path,
+    )
+    first, other = run["results"]
+    assert first["properties"] == {"noEdit": "the line is in a library (torch/x.py)"}
+    assert "properties" not in other
 
 
 def test_the_story(sarif, script):

@@ -770,6 +770,121 @@ CURES = {
         """,
         ["super().__init__(list(dict.fromkeys(params)), lr=lr)"],
     ),
+    "an index between two networks": (
+        """
+        planner, emb, critic = nn.Linear(4, 6), nn.Embedding(6, 5), nn.Linear(5, 1)
+        opt = torch.optim.SGD([*planner.parameters(), *emb.parameters(), *critic.parameters()], lr=0.1)
+        choice = torch.max(planner(torch.randn(7, 4)), 1)[1]
+        critic(emb(choice)).pow(2).mean().backward()
+        opt.step()
+        """,
+        [
+            "scores = planner(torch.randn(7, 4))",
+            "choice = torch.max(scores, 1)[1]",
+            "critic(scores.softmax(-1) @ emb.weight).pow(2).mean().backward()",
+        ],
+    ),
+    "an index that is looked up where it is made": (
+        """
+        planner, emb = nn.Linear(4, 6), nn.Embedding(6, 5)
+        opt = torch.optim.SGD([*planner.parameters(), *emb.parameters()], lr=0.1)
+        shares = planner(torch.randn(7, 4)).softmax(-1)
+        rows = 2 * nn.functional.embedding(shares.argmax(-1), emb.weight)
+        rows.pow(2).mean().backward()
+        opt.step()
+        """,
+        ["rows = 2 * (shares @ emb.weight)"],
+    ),
+    "a function that calls the module with its own parameters": (
+        """
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+            def loss(self, params, x):
+                return self.net(x).pow(2).mean()
+        net, x = nn.Linear(4, 1), torch.randn(3, 4)
+        params = dict(net.named_parameters())
+        grads = torch.func.grad(Trainer(net).loss)(params, x)
+        """,
+        ["return torch.func.functional_call(self.net, params, (x,)).pow(2).mean()"],
+    ),
+    "a value that is kept from an evaluation": (
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.kept = nn.Linear(3, 3), None
+            def forward(self, x):
+                if self.kept is None:
+                    self.kept = self.net(torch.ones(1, 3)) + 1
+                return x * self.kept
+        model = nn.Sequential(Scaled(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        with torch.no_grad():
+            model(torch.randn(4, 3))
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a value that a method hands out once it is kept": (
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net, self.kept = nn.Linear(3, 3), {}
+            def scale(self, key):
+                if key in self.kept:
+                    return self.kept[key]
+                self.kept[key] = self.net(torch.ones(1, 3)) + 1
+                return self.kept[key]
+            def forward(self, x):
+                return x * self.scale("a")
+        model = nn.Sequential(Scaled(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        with torch.no_grad():
+            model(torch.randn(4, 3))
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a graph that is kept where there is none yet": (
+        """
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = nn.Linear(3, 3)
+            def forward(self, x):
+                if not hasattr(self, "kept"):
+                    self.kept = self.net(torch.ones(1, 3)) + 1
+                return x * self.kept
+        model = nn.Sequential(Scaled(), nn.Linear(3, 1))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.randn(4, 3)).pow(2).mean().backward()
+            opt.step()
+        """,
+        [],
+    ),
+    "a step between two losses in a loop": (
+        """
+        body, heads = nn.Linear(3, 3), [nn.Linear(3, 1) for _ in range(2)]
+        opts = [torch.optim.SGD(part.parameters(), lr=0.1) for part in (nn.ModuleList([body, heads[0]]), heads[1])]
+        h = torch.tanh(body(torch.sigmoid(body(torch.randn(4, 3)))))
+        losses = [head(h).pow(2).mean() for head in heads]
+        for i, (opt, loss) in enumerate(zip(opts, losses)):
+            opt.zero_grad()
+            loss.backward(retain_graph=i == 0)
+            opt.step()
+        """,
+        [],
+    ),
     "a scheduler of an optimizer that is gone": (
         """
         net = nn.Linear(3, 1)

@@ -5,7 +5,8 @@ import textwrap
 import pytest
 
 from autograd_inspector.edits.program import Program
-from autograd_inspector.edits.written import edits_of
+from autograd_inspector.edits.written import written
+from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
     AddUp,
@@ -53,7 +54,7 @@ def place(text, part):
 def edits(text, *remedies):
     """The edits of remedies in a text."""
     program = Program("train.py", None, text)
-    return edits_of((remedies,), lambda at: None if at.library else program)
+    return written(Problem("error", "", cures=(remedies,)), lambda at: None if at.library else program).edits
 
 
 CASES = {
@@ -206,11 +207,15 @@ def test_of_two_things_one_of_which_cannot_be_done_none_is():
 
 
 def test_the_first_cure_that_can_be_written_is():
-    """The others are not."""
+    """Others that can be are kept, to be tried; of an info they are not."""
     text = "h = x.detach()\ny = f(h)\n"
     program = Program("train.py", None, text)
-    cures = ((TakeOff(place(text, "f(h)")),), (TakeOff(place(text, "x.detach()")),))
-    assert [edit.text for edit in edits_of(cures, lambda _: program)] == ["x"]
+    first, other = TakeOff(place(text, "x.detach()")), Operand(place(text, "f(h)"), "whole", "{}.sum()")
+    cures = ((TakeOff(place(text, "f(h)")),), (first,), (first,), (other,))
+    found = written(Problem("error", "", cures=cures), lambda _: program)
+    assert [edit.text for edit in found.edits] == ["x"]
+    assert [[edit.text for edit in edits] for edits in found.others] == [["f(h).sum()"]]
+    assert written(Problem("info", "", cures=cures), lambda _: program).others == ()
 
 
 def test_text_that_is_no_python_is_left_alone():
@@ -229,7 +234,7 @@ def test_a_string_over_several_lines_keeps_its_own():
         ''')
     at = Location("train.py", 2, end_lineno=2, column=5, end_column=20)
     program = Program("train.py", None, text)
-    (edit,) = edits_of(((Unblock(at),),), lambda _: program)
+    (edit,) = written(Problem("error", "", cures=((Unblock(at),),)), lambda _: program).edits
     assert edit.text == 's = """\n    a\n    """\nh = enc(x)\n'
 
 
@@ -261,3 +266,47 @@ def test_an_attribute_of_another_class():
     assert edits(text, Insert(place(text, "self.opt = 1"), "self.opt.add(other.net)", "behind")) == ()
     assert edits(text, Insert(place(text, "self.last = 3"), "self.opt.add(other.net)", "behind")) != ()
     assert edits(text, Insert(place(text, "self.last = 3"), "self.opt.add(other.head)", "behind")) == ()
+
+
+WHY = {
+    "the line is in a library (torch/nn/functional.py)": lambda t: TakeOff(
+        Location("/usr/lib/site-packages/torch/nn/functional.py", 1, column=0, end_column=4, library=True)
+    ),
+    "no edit is known for the way train.py:3 is written": lambda t: TakeOff(place(t, "f(h)")),
+    "the fix needs `opt`, which has no value at that line": lambda t: Insert(place(t, "return f(h)"), "opt.step()"),
+}
+
+
+@pytest.mark.parametrize("why", WHY)
+def test_where_there_is_no_edit_it_is_said_why(why):
+    """The reason of the cure that is the best."""
+    text = "def g(x):\n    h = x.detach()\n    return f(h)\n"
+    program = Program("train.py", None, text)
+    cures = ((WHY[why](text),), (TakeOff(place(text, "g(x)")),))
+    told = written(Problem("error", "It is cut.", cures=cures), lambda at: None if at.library else program)
+    assert told.edits == ()
+    assert told.unedited.sentence == why
+
+
+def test_a_problem_without_a_cure_says_why():
+    """Which change is right is not known, or the text, or the line."""
+    own, program = Location("train.py", 1), Program("train.py", None, "y = f(x)\n")
+
+    def why(at, known):
+        problem = Problem("error", "It is cut.", locations=at)
+        return written(problem, lambda _: known).unedited.sentence
+
+    assert why((own,), program) == "the fix is a choice: the program does not show which change is right"
+    assert why((own,), None) == "the source of train.py cannot be read"
+    assert why((), program) == "no line of the program is known for it"
+
+
+def test_a_new_text_that_reads_a_name_without_a_value_is_no_edit():
+    """It says which name that is."""
+    text = "a = f(x)\nb = g(a)\n"
+    program = Program("train.py", None, text)
+    problem = Problem(
+        "error", "It is old.", cures=((Move(place(text, "a = f(x)"), place(text, "b = g(a)"), read=True),),)
+    )
+    told = written(problem, lambda _: program)
+    assert told.unedited.sentence == "the fix needs `a`, which has no value at that line"

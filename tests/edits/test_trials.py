@@ -6,9 +6,15 @@ import textwrap
 
 import pytest
 import torch
+from msgspec.structs import replace
 
-from autograd_inspector import inspect
+from autograd_inspector import Report, inspect
+from autograd_inspector.api.in_a_copy import rerunning
 from autograd_inspector.api.new_code import put_in
+from autograd_inspector.api.patches import patch_of_edits
+from autograd_inspector.api.programs import Programs
+from autograd_inspector.api.trials import candidates, most_trials, tried
+from autograd_inspector.model.edit import Alternative
 
 HEAD = "import torch\nfrom torch import nn\n"
 
@@ -61,6 +67,63 @@ def test_an_edit_that_does_not_cure_is_marked(tmp_path):
         names["train"]()
     report = inspection.try_fixes(lambda: cut_again(names["enc"]))
     assert [f.verified for f in report.findings] == ["not cured"]
+
+
+def with_others(report, *texts):
+    """The report, its one finding with those texts in place of the detached expression, as alternatives."""
+    (finding,) = report.findings
+    (edit,) = finding.edits
+    ways = [(replace(edit, text=text),) for text in texts]
+    first, *others = [Alternative(edits, patch_of_edits(edits, Programs())) for edits in ways]
+    return replace(
+        report, findings=(replace(finding, edits=first.edits, patch=first.patch, alternatives=tuple(others)),)
+    )
+
+
+def test_alternatives_are_tried_up_to_the_first_that_cures(tmp_path):
+    """It becomes the finding's own edit; of those before it the report says that they do not cure."""
+    names, path = program(tmp_path, CUT)
+    with inspect() as inspection:
+        names["train"]()
+    layer = "enc(torch.ones(4, 3))"
+    report = with_others(inspection.report, f"{layer}.data", f"{layer}.clone()", layer, f"{layer} * 1")
+    said = []
+    after = tried(report, candidates(report), rerunning(lambda: rerun(names["train"]), 60.0), said.append)
+    (finding,) = after.findings
+    assert (finding.edits[0].text, finding.verified) == (f"{layer}.clone()", "cured")
+    assert f"+    head({layer}.clone())" in finding.patch
+    assert [(way.edits[0].text, way.verified) for way in finding.alternatives] == [
+        (f"{layer}.data", "not cured"),
+        (layer, ""),
+        (f"{layer} * 1", ""),
+    ]
+    assert [line.rpartition(" (")[0] for line in said] == [
+        "AG101: fix 1 of 4 does not cure it",
+        "AG101: fix 2 of 4 cures it",
+    ]
+    assert "[tried: cured; 1 other edit was tried: not cured]" in " ".join(after.to_text(width=200).split())
+    assert after.patched()[str(path)] == path.read_text().replace(".detach()", ".clone()")
+    assert Report.from_json(after.to_json()).findings == after.findings
+
+
+def test_where_no_alternative_cures_the_first_is_kept(tmp_path):
+    """Each has its verdict."""
+    names, _ = program(tmp_path, CUT)
+    with inspect() as inspection:
+        names["train"]()
+    layer = "enc(torch.ones(4, 3))"
+    report = with_others(inspection.report, f"{layer}.data", f"{layer}.detach().clone()")
+    after = tried(report, candidates(report), rerunning(lambda: rerun(names["train"]), 60.0), lambda _: None)
+    (finding,) = after.findings
+    assert (finding.edits, finding.verified) == (report.findings[0].edits, "not cured")
+    assert [way.verified for way in finding.alternatives] == ["not cured"]
+    assert most_trials(report.findings) == 2
+
+
+def rerun(train):
+    with inspect() as again:
+        train()
+    return again.report
 
 
 def cut_again(layer):

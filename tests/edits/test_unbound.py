@@ -73,4 +73,4 @@ def test_functions_that_are_not_looked_into():
 def test_what_an_edit_may_read(begin, end, text, allowed):
     """Neither where it stands nor, of a binding that goes, in a function that it does not touch."""
     program = Program("a.py", None, "def f():\n    return 1\na = 1\ndef g():\n    return a\nprint(f, g)\n")
-    assert program.allows((Edit("a.py", None, *begin, *end, text),)) is allowed
+    assert (program.obstacle((Edit("a.py", None, *begin, *end, text),)) is None) is allowed

@@ -69,6 +69,26 @@ def test_a_marked_test_with_a_finding(session):
     assert said.count("error AG202") == 1
 
 
+def test_the_edits_of_a_failure_are_a_patch(session, pytester):
+    """Below the report, for `git apply`; once, and only of what failed the test."""
+    done = session("@pytest.mark.autograd_healthy\ndef test_it():\n    unhealthy()\n")
+    patch = done.stdout.str().partition("- autograd inspector, edits -")[2].partition("\n")[2].partition("\n===")[0]
+    name = "test_the_edits_of_a_failure_are_a_patch.py"
+    assert patch.startswith(f"--- a/{name}\n+++ b/{name}\n@@ ")
+    subprocess.run(["git", "apply"], input=f"{patch}\n", text=True, cwd=pytester.path, check=True)
+    assert "y.data.add_(1)" not in (pytester.path / name).read_text()
+    done = session("@pytest.mark.autograd_healthy\ndef test_it():\n    unhealthy()\n    assert 1 == 2\n")
+    assert "autograd inspector, edits" not in done.stdout.str()
+
+
+@pytest.mark.parametrize(("color", "coloured"), [("yes", True), ("no", False)])
+def test_the_patch_has_the_colours_of_the_terminal(session, color, coloured):
+    """As pytest itself decides it."""
+    done = session("@pytest.mark.autograd_healthy\ndef test_it():\n    unhealthy()\n", f"--color={color}")
+    assert ("\x1b[31m-    y.data.add_(1)\x1b[0m" in done.stdout.str()) is coloured
+    assert "    y.data.add_(1)" in done.stdout.str()
+
+
 @pytest.mark.parametrize("option", ["-v", "-vv"])
 @pytest.mark.parametrize("ci", ["", "1"])
 def test_the_summary_where_pytest_cuts_nothing(session, monkeypatch, ci, option):

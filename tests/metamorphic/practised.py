@@ -35,8 +35,6 @@ ANOTHER_PROGRAM = {
     # Where a state is stored, and no longer held by a variable alone, is named first.
     ("rl/stored_states_of_a_recurrent_ppo", "variables as attributes"),
     ("rl/stored_states_of_a_recurrent_ppo", "variables as items"),
-    ("gan/dcgan", "variables as attributes"),
-    ("gan/dcgan", "variables as items"),
     ("rl/ddpg_polyak", "values printed"),  # Where the value that nothing uses is printed, it is used.
     (
         "selfsupervised/barlow_twins_warmup",

@@ -1,9 +1,9 @@
 """Scores the inspector on the programs: `python -m tests.practice.score [-v] [NAME...]`.
 
-Each program runs once in a block, in a fork. Of a sick one: `found`, an error or a warning is told (an info, where its
-truth says that the fault is minor); `located`, one of these names a line that is marked; `first`, the first of them
-does; `named`, one that is located mentions every name of the truth. Of a healthy one: `silent`, no error, no warning.
-Of all: `undisturbed`, it ends as its truth says.
+Each program runs once in a block, in a fork. Of a sick one: `found`, an error or a warning is told (an info, where
+its truth says that the fault is minor); `located`, one of these names a line that is marked; `first`, the first of
+them does; `named`, one that is located mentions every name of the truth. `answered`, each has an edit or says why it
+has none. Of a healthy one: `silent`, no error, no warning. Of all: `undisturbed`, it ends as its truth says.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ def score(source: Path) -> Score:
     report = inspection.report
     fault = as_described(module, outcome)
     reached = {"undisturbed": not fault} | told(source, truth, report)
+    if not truth.healthy:
+        loud = (finding for finding in report.findings if finding.severity in LOUD)
+        reached["answered"] = all(finding.edits or finding.unedited for finding in loud)
     return Score(reached, [line for finding in report.findings for line in described(finding, source)], fault)
 
 

@@ -53,6 +53,11 @@ def test_most_faults_are_told_by_their_line(scores):
     assert sum(score.reached["located"] for score in sick) >= LOCATED * len(sick), table(sick)
 
 
+def test_every_finding_has_an_edit_or_says_why_it_has_none(scores):
+    """Nobody is left to wonder whether the edit was forgotten."""
+    assert [name for name, score in scores.items() if "answered" in score.missed] == []
+
+
 @pytest.mark.parametrize("name", sorted(PROGRAMS)[::12])
 def test_a_program_is_as_sick_as_it_says(name):
     """It ends so, with that symptom, and without it where the cause is repaired (`python -m tests.practice`: all)."""

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.model.edit import Unedited
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.views.html.output import output_html
@@ -89,6 +90,16 @@ def test_an_edit_stands_line_by_line(broken, finding):
     assert "unsafe edit" in text
     told = msgspec.structs.replace(told, applicability="safe")
     assert "unsafe edit" not in Page(msgspec.structs.replace(broken, findings=(told,)).to_html()).text
+
+
+def test_where_there_is_no_edit_the_page_says_why(broken, finding):
+    """And what a trial showed, where there was one; of an info nothing."""
+    told = msgspec.structs.replace(finding, edits=(), unedited=Unedited("library", "torch/x.py"), verified="cured")
+    text = Page(msgspec.structs.replace(broken, findings=(told,)).to_html()).text
+    assert "No edit: the line is in a library (torch/x.py)." in text
+    assert "Edit tried: cured." in text
+    told = msgspec.structs.replace(told, severity="info")
+    assert "No edit" not in Page(msgspec.structs.replace(broken, findings=(told,)).to_html()).text
 
 
 def test_code_in_sentences_is_code(broken, finding):

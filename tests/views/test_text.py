@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.model.edit import Unedited
 from autograd_inspector.views.summary import brief
 
 
@@ -209,3 +210,10 @@ def test_a_long_line_of_an_edit_hangs_below_its_own_indentation(broken, finding)
     assert lines[start + 1][: sign + 9].strip() == ""
     assert lines[start + 1][sign + 9 :].startswith("argument_")
     assert msgspec.structs.replace(finding, patch=patch).changes[-1].startswith("+")
+
+
+def test_where_there_is_no_edit_the_text_says_why(broken, finding):
+    """Below the fix; of an info nothing."""
+    bare = msgspec.structs.replace(finding, edits=(), patch="", unedited=Unedited("form", "train.py:8"))
+    assert "(no edit: no edit is known for the way train.py:8 is written)" in told(broken, bare, width=120)
+    assert "no edit" not in told(broken, msgspec.structs.replace(bare, severity="info"))

@@ -23,7 +23,7 @@ from autograd_inspector.model.remedy import (
     Unblock,
     Undecorate,
 )
-from autograd_inspector.model.rewrites import CallWith, NotCopied, OffData
+from autograd_inspector.model.rewrites import CallWith, NotCopied, OffData, Unguard
 
 
 def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
@@ -71,7 +71,9 @@ def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[R
 
 
 def _once_more(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
-    """It is computed again, with its graph, right before the loss that needs it reads it."""
+    """It is computed every time, or again, with its graph, right before the loss that needs it reads it."""
+    for op in cut.ops[:1]:
+        yield from ((Unguard(place),) for place in analysis.user_frames(op.site, ""))
     roots = [(root, cut.backward.start) for root in cut.backward.roots]
     made = {op.index for op in cut.ops}
     results = {*cut.through, *(t for op in cut.ops for t in op.outputs)}

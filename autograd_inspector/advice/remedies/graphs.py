@@ -14,7 +14,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParameterRegistered, TensorHeld
 from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument, Substitute
-from autograd_inspector.model.rewrites import AsProperty, CutAtEntry, CutCarried, KeepLast
+from autograd_inspector.model.rewrites import AsProperty, CutAtEntry, CutCarried, KeepLast, Unguard
 from autograd_inspector.source.fragments import is_path as is_path_node
 from autograd_inspector.source.fragments import statement
 
@@ -28,6 +28,7 @@ def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[
     for place in analysis.user_frames(made.site, ""):
         if not _makes_it_whole(analysis, made, place):
             continue
+        yield (Unguard(place),)
         yield (AsProperty(place),)
         if pair is not None and place.line == pair[0].line and (pair[0] == own or place.assigned or place.target):
             yield (Again(*pair),)

@@ -14,6 +14,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Move, NotInPlace, OutOfPlace, Remedies, Substitute
+from autograd_inspector.model.rewrites import StepsLast
 
 _MOST = 16
 """Edits at more lines than these are no local change."""
@@ -116,3 +117,12 @@ def _behind(analysis: Analysis, sites: Iterable[int], run: Backward) -> Iterator
     moved = tuple(Move(*pair) for pair in pairs if pair is not None)
     if len(moved) == len(pairs):
         yield moved
+    for pair in pairs:
+        if pair is not None and pair[0].lineno > pair[1].lineno and not _held_twice(analysis):
+            yield (StepsLast(*pair),)  # It ran in the round before.
+
+
+def _held_twice(analysis: Analysis) -> bool:
+    """Whether two optimizers hold one parameter: stepping after all losses, both would use the same gradient."""
+    held = [tensor for one in analysis.capture.placement.optimizers for tensor in {*one.held}]
+    return len(held) > len(set(held))

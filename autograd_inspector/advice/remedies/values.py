@@ -30,6 +30,7 @@ from autograd_inspector.model.rewrites import (
     MadeWith,
     RootOfVariance,
     SampleThrough,
+    SoftLookup,
 )
 from autograd_inspector.model.values import ValueFault
 
@@ -178,6 +179,32 @@ def sampled_through(analysis: Analysis, draw: Op) -> Iterator[Remedies]:
                 met.update(reader.outputs)
     if draw.inputs and not _integers(analysis, draw):
         yield (SampleThrough(place, place),)
+
+
+def looked_up_softly(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """The rows of an embedding that an index picks are weighted by the scores that the index is the largest of."""
+    capture = analysis.capture
+    place, scores = capture.place(op.site), [capture.tensors[t].shape for t in op.inputs[:1]]
+    if place is None or not is_a(op.name, OpKind.LARGEST) or not scores or not scores[0]:
+        return
+    # Of a square matrix of scores it is not seen which of its dimensions went.
+    shapes = [scores[0][:at] + scores[0][at + 1 :] for at in range(len(scores[0]))]
+    for index in _integers(analysis, op):
+        if capture.tensors[index].shape != shapes[-1] or shapes.count(shapes[-1]) > 1:
+            continue
+        for reader in (capture.ops[at] for at in capture.readers.get(index, ())):
+            rows = [capture.tensors[t].shape for t in reader.inputs if t != index]
+            where = analysis.user_frames(reader.site, "")[:1]
+            if reader.name == _LOOKUP and rows and rows[0][:1] == scores[0][-1:]:
+                made = analysis.flow.birth(op.inputs[0])
+                already = (
+                    made is not None and is_a(made.name, OpKind.SOFTMAX) and not is_a(made.name, OpKind.LIKELIHOOD)
+                )
+                call = "" if already else ".softmax(-1)"
+                yield from ((SoftLookup(at, place, call),) for at in where if at.scope == place.scope)
+
+
+_LOOKUP: Final = "embedding"
 
 
 def _is_an_index(analysis: Analysis, op: Op) -> bool:

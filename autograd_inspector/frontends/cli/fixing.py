@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autograd_inspector.api.report import Report
 from autograd_inspector.model.wording import agree, counted
+from autograd_inspector.views.display_text import unedited_text
 from autograd_inspector.views.whole import write_whole
 
 
@@ -42,6 +43,15 @@ def left_out(reports: Iterable[Report]) -> str:
         f"{counted(count, 'unsafe fix', 'unsafe fixes')} {agree(count, 'is', 'are')} left out, because {one} may "
         f"change what the program does: add --unsafe-fixes to include {them}"
     )
+
+
+def unedited(reports: Iterable[Report]) -> Iterator[str]:
+    """A line for each finding that has no edit: why."""
+    for report in reports:
+        for finding in report.findings:
+            if unedited_text(finding):
+                where = f" ({finding.locations[0].place})" if finding.locations else ""
+                yield f"{finding.rule}{where}: no edit: {unedited_text(finding)}"
 
 
 def _rewritten(path: Path, text: str, begun: float) -> str:

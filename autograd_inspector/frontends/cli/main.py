@@ -15,9 +15,10 @@ from autograd_inspector import __version__
 from autograd_inspector.api.destinations import Saved, own_file, rank_of, saved, unwritable, written
 from autograd_inspector.api.ranks import left_behind
 from autograd_inspector.api.report import Report
+from autograd_inspector.frontends.cli.apart import PatchOutput
 from autograd_inspector.frontends.cli.conclusion import Conclusion, concluded, empty_status, unable, write_status
 from autograd_inspector.frontends.cli.ending import Ending
-from autograd_inspector.frontends.cli.fixing import fixed, left_out, patch_of
+from autograd_inspector.frontends.cli.fixing import fixed, left_out, patch_of, unedited
 from autograd_inspector.frontends.cli.merge import merge_files
 from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
@@ -68,12 +69,13 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         hint = misplaced(options, parser)
         if hint and not options.quiet:
             screen.say(hint)
+        output = PatchOutput(options.color) if options.diff else None
         begun, started = time.time(), time.perf_counter()
         outcome = _outcome(options, ending)
         if options.try_fixes:
             outcome = tried(outcome, options, time.perf_counter() - started, screen.say)
         conclusion = _together(_conclude(outcome, options, root, screen), outcome, options, screen, ending)
-        _fix([report for _, report in outcome.reports], options, screen, begun)
+        _fix([report for _, report in outcome.reports], options, screen, begun, output)
         if status_file:
             problem = write_status(own_file(status_file, rank=_rank_after(outcome)), conclusion)
     except ProgramError as error:
@@ -170,15 +172,19 @@ def _together(
     return Conclusion("findings", FINDINGS, conclusion.program, found, why)
 
 
-def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen, begun: float) -> None:
+def _fix(
+    reports: list[Report], options: argparse.Namespace, screen: Screen, begun: float, output: PatchOutput | None
+) -> None:
     """Show, or make, the edits that were asked for. ``begun``: when the run did, in seconds since the epoch."""
-    if not (options.fix or options.diff):
+    if not (options.fix or output):
         return
-    if options.diff:
-        put(patch_of(reports, unsafe=options.unsafe_fixes), sys.stdout, exactly=True)
+    if output is not None:
+        output.write(patch_of(reports, unsafe=options.unsafe_fixes))
     else:
         for line in fixed(reports, unsafe=options.unsafe_fixes, begun=begun):
             screen.say(line)
+    for line in unedited(reports) if options.quiet else ():
+        screen.say(line)
     hint = "" if options.unsafe_fixes else left_out(reports)
     if hint:
         screen.say(hint)

@@ -131,7 +131,11 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
         action="store_true",
         help="run the program again with each fix, in a separate process; your files are not modified",
     )
-    fixes.add_argument("--diff", action="store_true", help="print on stdout what --fix would change")
+    fixes.add_argument(
+        "--diff",
+        action="store_true",
+        help="print on stdout, as a patch, what --fix would change; what the program prints goes to stderr",
+    )
     fixes.add_argument("--fix", action="store_true", help="make the safe edits in the program's files")
     fixes.add_argument(
         "--unsafe-fixes",

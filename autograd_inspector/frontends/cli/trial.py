@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from autograd_inspector.api.destinations import rank_of
 from autograd_inspector.api.report import Report, ReportFormatError
-from autograd_inspector.api.trials import Say, candidates
+from autograd_inspector.api.trials import Say, candidates, most_trials
 from autograd_inspector.api.trials import tried as tried_each
 from autograd_inspector.frontends.cli.outcome import Outcome
+from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.wording import counted
 
 _LEAST_SECONDS = 60.0
@@ -23,12 +24,12 @@ _TIMES = 5
 """A trial may take as many times the first run."""
 
 
-def agreed(findings: int) -> bool:
+def agreed(trials: int) -> bool:
     """Whether the user lets the program run again: what it writes, it writes again. Without a terminal it is agreed."""
     if not (sys.stdin and sys.stdin.isatty()):
         return True
-    runs = counted(findings, "more time")
-    sys.stderr.write(f"autograd-inspect: run the program {runs} to try the fixes? [y/N] ")
+    runs = counted(trials, "more time")
+    sys.stderr.write(f"autograd-inspect: run the program up to {runs} to try the fixes? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -42,14 +43,19 @@ def tried(outcome: Outcome, options: argparse.Namespace, seconds: float, say: Sa
 
 def _tried(report: Report, options: argparse.Namespace, seconds: float, say: Say) -> Report:
     # A notebook's cells have no file that another text could be laid over.
-    findings = [each for each in candidates(report) if all(edit.cell is None for edit in each.edits)]
+    findings = [each for each in candidates(report) if _in_files(each)]
     if findings and rank_of(report) >= 0:
         say("fixes are not tried on several ranks")
         return report
-    if not findings or not agreed(len(findings)):
+    if not findings or not agreed(most_trials(findings)):
         return report
     limit = max(_LEAST_SECONDS, _TIMES * seconds)
     return tried_each(report, findings, lambda texts: _run(texts, options, limit), say)
+
+
+def _in_files(finding: Finding) -> bool:
+    ways = (finding.edits, *(other.edits for other in finding.alternatives))
+    return all(edit.cell is None for edits in ways for edit in edits)
 
 
 def _run(texts: dict[str, str], options: argparse.Namespace, limit: float) -> Report | None:

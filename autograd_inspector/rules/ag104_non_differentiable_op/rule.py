@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.remedies.values import sampled_through, straight_through
+from autograd_inspector.advice.remedies.values import looked_up_softly, sampled_through, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
@@ -145,3 +145,4 @@ def _cures(analysis: Analysis, op: Op, *, drawn: bool) -> Iterator[Remedies]:
         yield (Spread(place),)
     elif is_a(op.name, OpKind.DRAWS_DISCRETE) or not is_a(op.name, OpKind.DRAWS):
         yield from straight_through(analysis, op)
+        yield from looked_up_softly(analysis, op)

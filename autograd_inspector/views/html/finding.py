@@ -12,7 +12,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.long_lines import LONGEST, cut_around
 from autograd_inspector.model.rule_page import RulePage, Section
 from autograd_inspector.model.wording import join_names
-from autograd_inspector.views.display_text import UNSAFE, shown
+from autograd_inspector.views.display_text import UNSAFE, shown, tried_text, unedited_text
 from autograd_inspector.views.html.excerpts import code_block, lines_of
 from autograd_inspector.views.markup import LINE_BREAK, LINE_END, Markup, code, element, prose, together
 
@@ -111,6 +111,10 @@ def _fix(finding: Finding) -> Iterator[Markup]:
         yield element("pre", *_changes(finding), class_="ags-patch")
         if finding.applicability == "unsafe":
             yield element("p", f"{UNSAFE}.", class_="ags-quiet")
+    if finding.verified:
+        yield element("p", f"Edit {tried_text(finding)}.", class_="ags-quiet")
+    if unedited_text(finding):
+        yield element("p", prose(shown(f"No edit: {unedited_text(finding)}.", _SENTENCE)), class_="ags-quiet")
 
 
 def _changes(finding: Finding) -> Iterator[Markup]:

@@ -108,6 +108,7 @@ def _results(findings: Iterable[Finding], places: Places, codes: list[str]) -> I
             **places.of(finding),
             **places.fixes(finding),
             "partialFingerprints": {_FINGERPRINT: f"{key}:{seen[key]}"},
+            **({"properties": {"noEdit": finding.unedited.sentence}} if finding.unedited is not None else {}),
         }
 
 

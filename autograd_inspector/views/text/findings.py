@@ -13,7 +13,7 @@ from rich.text import Text
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.long_lines import LONGEST
 from autograd_inspector.model.wording import counted, join_names
-from autograd_inspector.views.display_text import UNSAFE, shown
+from autograd_inspector.views.display_text import UNSAFE, shown, tried_text, unedited_text
 from autograd_inspector.views.text.hanging import Hanging, Prose
 from autograd_inspector.views.text.places import Places
 
@@ -21,7 +21,6 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 FINDINGS = 400
 """More in one text nobody reads."""
 _NAMES = 8
-_TRIED = {"cured": "tried: cured", "not cured": "tried: not cured"}
 _CHANGES = 16
 """So many lines of a patch are shown; `report.to_patch()` has all."""
 _CHANGED = {"-": "red", "+": "green"}
@@ -76,6 +75,8 @@ def _sentences(finding: Finding) -> Table:
         grid.add_row("", _changed(shown(line, LONGEST + 1)))
     if finding.changes and finding.applicability == "unsafe":
         grid.add_row("", Prose(Text(f"({UNSAFE})", "dim")))
+    if unedited_text(finding):
+        grid.add_row("", Prose(Text(f"(no edit: {shown(unedited_text(finding), 400)})", "dim")))
     for text in finding.consequences:
         grid.add_row("", Prose(Text(f"follows from it: {shown(text, 400)}", "dim")))
     return grid
@@ -84,7 +85,7 @@ def _sentences(finding: Finding) -> Table:
 def _add_fix(grid: Table, finding: Finding) -> None:
     if finding.fix:
         lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
-        tried = f" [{_TRIED[finding.verified]}]" if finding.verified else ""
+        tried = f" [{tried_text(finding)}]" if finding.verified else ""
         grid.add_row(Text("fix: ", "green"), Prose(Text("\n".join(lines) + tried, "green")))
 
 

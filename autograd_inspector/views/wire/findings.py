@@ -13,7 +13,8 @@ class FindingView(Struct, frozen=True, omit_defaults=True):
 
     ``ranks``: of several, those that have it ("ranks 0–2").
 
-    ``changes`` are the lines of ``patch`` without its headers.
+    ``changes`` are the lines of ``patch`` without its headers; ``unedited`` says why there are none, ``tried`` what a
+    trial showed.
     """
 
     rule: str
@@ -29,4 +30,6 @@ class FindingView(Struct, frozen=True, omit_defaults=True):
     changes: tuple[str, ...] = ()
     patch: str = ""
     applicability: Applicability = ""
+    unedited: str = ""
+    tried: str = ""
     ranks: str = ""

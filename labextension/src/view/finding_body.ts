@@ -49,9 +49,13 @@ export function fixBox(context: Context, finding: FindingView): HTMLElement | nu
   );
 }
 
-/** The program's lines as they would be: what goes, what comes, and a line around them. */
+/** The program's lines as they would be: what goes, what comes, and a line around them; or why there is no edit. */
 export function patchBox(finding: FindingView): HTMLElement | null {
-  if (!finding.changes?.length) return null;
+  if (!finding.changes?.length) {
+    return finding.unedited
+      ? el("p", { class: "agi-quiet" }, prose(trans.__("No edit: %1", finding.unedited)))
+      : null;
+  }
   const lines = finding.changes.map((line) => {
     const sign = SIGNS[line.charAt(0)] ?? "agi-stays";
     return el("span", { class: sign }, `${line}\n`);
@@ -73,6 +77,7 @@ export function patchBox(finding: FindingView): HTMLElement | null {
     ),
     el("pre", scrolled(trans.__("the edit")), ...lines),
     el("p", { class: "agi-quiet" }, caveat),
+    finding.tried ? el("p", { class: "agi-quiet" }, trans.__("Edit %1", finding.tried)) : null,
   );
 }
 

@@ -49,6 +49,33 @@ optimizer.step()
         by("Move the computation out of the `torch.no_grad()` block", "with torch.no_grad():\n    hidden", "hidden"),
         symptom="encoder.weight.grad is None",
     ),
+    "a value is kept from an evaluation": case(
+        "AG102",
+        """
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, self.kept = nn.Linear(4, 4), None
+    def forward(self, x):
+        if self.kept is None:
+            self.kept = self.net(torch.ones(1, 4))
+        return x * self.kept
+net = nn.Sequential(Scaled(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+with torch.no_grad():
+    net(torch.randn(3, 4))
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Recompute it before each backward(), with grad enabled",
+            "        if self.kept is None:\n            self.kept = ",
+            "        self.kept = ",
+        ),
+        symptom="net[0].net.weight.grad is None",
+    ),
     "a metric is taken as the loss": case(
         "AG102",
         """

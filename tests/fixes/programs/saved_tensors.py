@@ -5,6 +5,21 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a loss is computed from a score of before the step": case(
+        "AG201",
+        """
+net_g, net_d = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+opt_d, opt_g = torch.optim.SGD(net_d.parameters(), lr=0.1), torch.optim.SGD(net_g.parameters(), lr=0.1)
+fake = net_g(torch.randn(4, 2))
+score = net_d(fake)
+(-score).mean().backward(retain_graph=True)
+opt_d.step()
+opt_g.zero_grad()
+score.mean().backward()
+opt_g.step()
+""",
+        by("again after the step", "score.mean().backward()\n", "net_d(fake).mean().backward()\n"),
+    ),
     "a result that is saved is modified": case(
         "AG201",
         """
