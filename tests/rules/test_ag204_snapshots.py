@@ -178,4 +178,13 @@ def test_sums_of_a_value_with_itself():
             step(net, optimizer)
             print(float((net.weight.detach() + 0.5 * net.weight.detach()).sum()))
 
-    calm(twice)
+    def averaged_in_time():
+        """Each term was a product of the values of its time."""
+        net, optimizer = made()
+        average = net.weight.detach().clone()
+        for _ in range(3):
+            step(net, optimizer)
+            average = 0.9 * average + 0.1 * net.weight.detach()
+        print(float((average - net.weight.detach()).norm()))
+
+    calm(twice, averaged_in_time)

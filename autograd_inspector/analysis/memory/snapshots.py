@@ -61,26 +61,28 @@ def _pairs(op: Op) -> Iterator[tuple[int, int]]:
 
 
 def _summed(analysis: Analysis, op: Op) -> Snapshot | None:
-    """What was kept of one memory at two times, with a write in between, and is added up, as an average does."""
+    """What was kept of one memory at two times, with a write in between, and is read and added up after it."""
     tensors = analysis.capture.tensors
-    one, other = (_addend(analysis, tensor) for tensor in op.inputs)
+    (one, read), (other, _) = (_addend(analysis, tensor, op.index) for tensor in op.inputs)
     first, last = (_taken(analysis, tensor) for tensor in (one, other))
     if one == other or first is None or last is None or region(tensors[one]) != region(tensors[other]):
         return None
     changed = _changed(analysis, one, first, last) if first.index < last.index else None
-    return None if changed is None else Snapshot(one, other, first, changed, op, restores=False, sums=True)
+    if changed is None or read < changed.index:
+        return None
+    return Snapshot(one, other, first, changed, op, restores=False, sums=True)
 
 
-def _addend(analysis: Analysis, tensor: int) -> int:
-    """What was weighted, or added last, to make a term of a sum."""
+def _addend(analysis: Analysis, tensor: int, read: int) -> tuple[int, int]:
+    """(what was weighted, or added last, to make a term of a sum; the op that read it)."""
     tensors, ops = analysis.capture.tensors, analysis.capture.ops
     while (birth := tensors[tensor].birth) >= 0:
         made = ops[birth]
         weighted = is_a(made.name, OpKind.MULTIPLIES | OpKind.DIVIDES) and len(made.inputs) == 1
         if made.writes or not (weighted or (is_a(made.name, OpKind.ADDS) and made.inputs)):
             break
-        tensor = made.inputs[-1]
-    return tensor
+        tensor, read = made.inputs[-1], birth
+    return tensor, read
 
 
 def _snapshot(analysis: Analysis, op: Op, one: int, other: int) -> Snapshot | None:

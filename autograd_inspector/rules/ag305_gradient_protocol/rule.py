@@ -40,7 +40,9 @@ from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
+from autograd_inspector.rules.ag305_gradient_protocol.running_total import counted_again
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
+from autograd_inspector.rules.ag305_gradient_protocol.scaled_each_time import scaled_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.scheduler_first import scheduler_first
 from autograd_inspector.rules.ag305_gradient_protocol.summed_by_hand import summed_by_hand
@@ -86,6 +88,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 reported_cases.add((kind, step.site))
                 yield finding
     yield from added_twice(analysis, sources)
+    yield from counted_again(analysis, sources)
+    yield from scaled_each_time(analysis, sources)
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
     yield from left_by_another_loss(analysis, sources)

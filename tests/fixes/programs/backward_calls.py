@@ -27,6 +27,52 @@ for _ in range(2):
         by("Call optimizer.step() (with its parentheses)", "    optimizer.step", "    optimizer.step()"),
         symptom=STILL,
     ),
+    "a running total is differentiated with each new term": case(
+        "AG305",
+        NET
+        + """
+optimizer.zero_grad()
+losses = [net(x + number).mean() for number in range(3)]
+total = torch.zeros(())
+for number, loss in enumerate(losses):
+    total = total + loss
+    total.backward(retain_graph=True)
+wrong = net.weight.grad.clone()
+optimizer.step()
+""",
+        by("Call backward() on the new term alone", "total.backward(retain_graph=True)", "loss.backward()"),
+        by(
+            "once on the sum, after the loop",
+            "    total.backward(retain_graph=True)\nwrong",
+            "total.backward()\nwrong",
+        ),
+        symptom="wrong.sum() > 30",
+    ),
+    "an accumulated gradient is divided after each backward": case(
+        "AG305",
+        NET
+        + """
+optimizer.zero_grad()
+for number in range(3):
+    loss = net(x).mean()
+    loss.backward()
+    for p in net.parameters():
+        p.grad.div_(3)
+averaged = net.bias.grad.item()
+optimizer.step()
+""",
+        by(
+            "Scale the loss before backward()",
+            "    loss.backward()\n    for p in net.parameters():\n        p.grad.div_(3)\n",
+            "    (loss / 3).backward()\n",
+        ),
+        by(
+            "the gradients once, right before step()",
+            "    for p in net.parameters():\n        p.grad.div_(3)\naveraged",
+            "for p in net.parameters():\n    p.grad.div_(3)\naveraged",
+        ),
+        symptom="averaged < 0.9",
+    ),
     "backward runs twice on one loss": case(
         "AG305",
         NET

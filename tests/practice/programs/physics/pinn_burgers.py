@@ -19,7 +19,7 @@ class PINN(nn.Module):
         self.log_nu = nn.Parameter(torch.tensor(math.log(0.05)))
 
     def forward(self, x, t):
-        return self.net(torch.cat([x, t], dim=1))
+        return self.net(torch.cat([x, t], dim=1))  # also
 
 
 def derivative(y, x):
