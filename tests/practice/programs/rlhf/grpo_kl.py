@@ -86,5 +86,5 @@ def verify(kls):
 TRUTH = Truth(
     fault="the KL term is computed inside no_grad: it enters the loss as a constant",
     names=("kl",),
-    repair=("kl = torch.exp(ref - logp) - (ref - logp) - 1",),
+    repair=("with torch.enable_grad():\n    kl = torch.exp(ref - logp) - (ref - logp) - 1",),
 )
