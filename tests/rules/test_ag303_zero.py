@@ -307,3 +307,23 @@ def test_products_of_what_a_dead_relu_lets_through():
 
     finding = diagnosed(program, "AG303", "relu()", "none of its inputs", severity="warning", values=True)
     assert "colour" not in finding.message
+
+
+def splats(opacity):
+    """Layers that are blended: the opacity is also in what the background is multiplied by, which is black."""
+    weight, colour = nn.Parameter(torch.full((3,), opacity)), nn.Parameter(torch.rand(3))
+    optimizer = torch.optim.SGD([weight, colour], lr=0.1)
+    for _ in range(2):
+        alpha = weight.clamp(0, 1)  # Bounded.
+        image = (alpha * colour).sum() + (1 - alpha).sum() * torch.zeros(())
+        trained(optimizer, (image - 1).square())
+
+
+def test_zeros_on_one_of_several_ways():
+    """Of two ops that pass back zeros the one that lies on every way to the parameter is told, and no other."""
+    finding = diagnosed(
+        lambda: splats(1.5), "AG303", "# Bounded.", "clamp", "outside its bounds",
+        severity="warning", where=splats, values=True,
+    )  # fmt: skip
+    assert "throughout" not in finding.message
+    calm(lambda: splats(0.5))
