@@ -43,11 +43,13 @@ class StateEntry(Held, frozen=True, omit_defaults=True, gc=False, kw_only=True):
 
     ``name`` is what the program writes behind ``state[p]``: ``exp_avg``, ``factors["left"][0]``, ``cache.matrix``.
     ``holder`` is the class of the object that has it as an attribute, "" of what only dictionaries and lists hold.
+    ``written`` is how often each step wrote it in place: its version counter, divided by the steps until then.
     """
 
     name: str
     tensor: int = -1
     holder: str = ""
+    written: int = 0
 
     @property
     def key(self) -> str:

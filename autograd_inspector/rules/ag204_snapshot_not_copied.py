@@ -26,7 +26,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The optimizer updates parameters in place, so the "old" values change too: restoring them restores nothing,
         their difference to the new ones is zero, and a comparison always finds no change. A target network that was
-        made by `target = net` is the network itself; in a list to which one tensor was appended repeatedly, all entries
+        made by `target = net` is the network itself; an average over clients is the last client; in a list to which one tensor was appended repeatedly, all entries
         are that tensor.
 
     Example
@@ -155,6 +155,12 @@ def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
             "restores nothing"
         )
         used = "written onto itself here"
+    elif first.sums:
+        text = (
+            f"{kept} several times: all of what was kept shares memory, {changed} has changed it in between, and "
+            f"`{first.used.name}` adds the last values to themselves"
+        )
+        used = "added to itself here"
     else:
         text = (
             f"{kept}: the old values share memory with the new ones, {changed} has changed both, so they never differ"

@@ -135,3 +135,56 @@ def saved_beside():
 def test_aliases_that_are_meant(program):
     """A copy, an alias that is used before anything changes it, or through which the program itself writes."""
     calm(program)
+
+
+def federated(keep):
+    """Three clients train one worker in turn, and the server averages what they kept of it."""
+    worker, optimizer = made()
+    start, kept = [p.detach().clone() for p in worker.parameters()], []
+    for _ in range(3):
+        with torch.no_grad():
+            for p, value in zip(worker.parameters(), start, strict=True):
+                p.copy_(value)
+        step(worker, optimizer)
+        kept.append(keep(worker))
+    with torch.no_grad():
+        return {name: sum(state[name] * (1 / 3) for state in kept) for name in kept[0]}
+
+
+def alias_of_all(worker):
+    return worker.state_dict()  # Kept.
+
+
+def copy_of_all(worker):
+    return {name: value.clone() for name, value in worker.state_dict().items()}
+
+
+def test_an_average_over_one_memory():
+    """What was kept of each client is the last one's: the line that kept it."""
+    finding = diagnosed(
+        lambda: federated(alias_of_all), "AG204", "Kept.", "weight", "several times", severity="warning",
+        where=alias_of_all,
+    )  # fmt: skip
+    assert "adds the last values" in finding.message
+
+
+def test_sums_of_a_value_with_itself():
+    """An average over copies; two aliases of a value that nothing changes in between, or that is to be the new one."""
+    calm(lambda: federated(copy_of_all))
+
+    def twice():
+        net, optimizer = made()
+        for _ in range(2):
+            step(net, optimizer)
+            print(float((net.weight.detach() + 0.5 * net.weight.detach()).sum()))
+
+    def averaged_in_time():
+        """Each term was a product of the values of its time."""
+        net, optimizer = made()
+        average = net.weight.detach().clone()
+        for _ in range(3):
+            step(net, optimizer)
+            average = 0.9 * average + 0.1 * net.weight.detach()
+        print(float((average - net.weight.detach()).norm()))
+
+    calm(twice, averaged_in_time)

@@ -110,13 +110,29 @@ def measured():
         optimizer.step()
 
 
+def clients_of_a_round():
+    """What each client came to is kept; the last round's are compared with the average, those before are not."""
+    server, worker = nn.Linear(4, 2), nn.Linear(4, 2)
+    for _ in range(2):
+        came_to = []
+        for _ in range(3):
+            with torch.no_grad():
+                worker.weight.copy_(server.weight)
+            optimizer = torch.optim.SGD(worker.parameters(), lr=0.1)
+            optimizer.zero_grad()
+            worker(X).pow(2).mean().backward()
+            optimizer.step()
+            came_to.append(worker.weight.detach().clone())
+    return sum(came_to) / 3
+
+
 @pytest.mark.parametrize(
     "program",
-    [averaged(swap_out=True), averaged(swap_out=False, rounds=2), compared_at_the_end, measured],
-    ids=["put back", "at the end", "compared", "measured"],
+    [averaged(swap_out=True), averaged(swap_out=False, rounds=2), compared_at_the_end, measured, clients_of_a_round],
+    ids=["put back", "at the end", "compared", "measured", "of which some are read"],
 )
 def test_copies_that_serve(program):
-    """Put back, at the end of the training, kept for later, or compared with."""
+    """Put back, at the end of the training, kept for later, or compared with: all that a line takes, or some."""
     calm(program)
 
 

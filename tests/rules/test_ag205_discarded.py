@@ -324,3 +324,19 @@ def test_hooks_that_look_and_hooks_that_return():
 
     for hook in (keeps, looks, returns, adds_up, lambda grad: grad.clamp(-0.01, 0.01)):
         calm(clipped_by(hook))
+
+
+def test_a_term_that_never_joins_the_loss():
+    """The loss itself is the old value: what the term was to train gets nothing."""
+
+    def program():
+        net, head = nn.Linear(4, 2), nn.Linear(4, 2)
+        optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        for _ in range(2):
+            loss = net(torch.ones(3, 4)).square().mean()
+            loss.add(head(torch.ones(3, 4)).square().mean(), alpha=0.4)  # Dropped.
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    diagnosed(program, "AG205", "# Dropped.", "add", "head.weight", severity="warning", where=program)

@@ -170,6 +170,29 @@ def test_one_class():
     calm(lambda: fitted(1, along))
 
 
+def routed(kept, normalise=True, auxiliary=False):
+    """Experts whose outputs are weighted by the largest gates, which are to add up to 1."""
+    router, expert = nn.Linear(4, 3), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([*router.parameters(), *expert.parameters()], lr=0.1)
+    for _ in range(2):
+        scores = router(X).softmax(-1)
+        gates = scores.topk(kept, dim=-1).values
+        if normalise:
+            gates = gates / gates.sum(dim=-1, keepdim=True)  # Normalised.
+        loss = (expert(X) * gates - Y).square().mean()
+        trained(optimizer, loss + 0.1 * scores.square().mean() if auxiliary else loss)
+
+
+def test_a_single_weight_divided_by_its_own_sum():
+    """The quotient is 1 whatever the weight is; of two it is not, and a router may learn by another loss."""
+    for values in (False, True):
+        diagnosed(
+            lambda: routed(1), "AG303", "# Normalised.", "divides each element by itself", "weight",
+            severity="warning", where=routed, values=values,
+        )  # fmt: skip
+    calm(lambda: routed(2), lambda: routed(1, normalise=False), lambda: routed(1, auxiliary=True))
+
+
 def test_mask_that_selects_nothing():
     """Of a product with a mask of zeros the mask is named, and where it was made."""
 
@@ -284,3 +307,23 @@ def test_products_of_what_a_dead_relu_lets_through():
 
     finding = diagnosed(program, "AG303", "relu()", "none of its inputs", severity="warning", values=True)
     assert "colour" not in finding.message
+
+
+def splats(opacity):
+    """Layers that are blended: the opacity is also in what the background is multiplied by, which is black."""
+    weight, colour = nn.Parameter(torch.full((3,), opacity)), nn.Parameter(torch.rand(3))
+    optimizer = torch.optim.SGD([weight, colour], lr=0.1)
+    for _ in range(2):
+        alpha = weight.clamp(0, 1)  # Bounded.
+        image = (alpha * colour).sum() + (1 - alpha).sum() * torch.zeros(())
+        trained(optimizer, (image - 1).square())
+
+
+def test_zeros_on_one_of_several_ways():
+    """Of two ops that pass back zeros the one that lies on every way to the parameter is told, and no other."""
+    finding = diagnosed(
+        lambda: splats(1.5), "AG303", "# Bounded.", "clamp", "outside its bounds",
+        severity="warning", where=splats, values=True,
+    )  # fmt: skip
+    assert "throughout" not in finding.message
+    calm(lambda: splats(0.5))

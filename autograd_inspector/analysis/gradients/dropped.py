@@ -12,7 +12,8 @@ def goes_on_without(analysis: Analysis, event: ResultDiscarded) -> bool:
     """Whether the program computes a loss with the old value, after the new one was made and dropped."""
     capture, owner = analysis.capture, event.tensors[-1]
     later = [capture.ops[index] for index in capture.readers.get(owner, ()) if index > event.at]
-    return any(_trains(op) for op in later) and bool(capture.completed_runs or capture.error)
+    is_loss = any(owner in run.roots for run in capture.backwards if run.start > event.at)
+    return (is_loss or any(_trains(op) for op in later)) and bool(capture.completed_runs or capture.error)
 
 
 def _trains(op: Op) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, node_is_a
+from autograd_inspector.analysis.op_kinds import OpKind, is_a, node_is_a
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -33,6 +33,10 @@ def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> It
     Of what has no other way to any loss, else, of an op of those kinds, of what learns otherwise.
     """
     capture = analysis.capture
+
+    def told(op: Op) -> bool:
+        return op.has(traits) or bool(traits & Trait.CONSTANT and divided_by_itself(capture, op))
+
     runs = capture.completed_runs
     if any(run.graph.blind for run in runs):
         return  # What lies behind the unknown part may have another way.
@@ -44,13 +48,13 @@ def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> It
         below = set(analysis.leaves.of(child for child, _ in idle_edges(capture, node)))
         behind |= below
         op = capture.ops[node.op] if node.op >= 0 and node.index not in remainders else None
-        if op is not None and (node_is_a(node.name, kinds) or op.has(traits)):
+        if op is not None and (node_is_a(node.name, kinds) or told(op)):
             walls.setdefault(op.site, (op, set()))[1].update(below)
     meant = analysis.learning
     dead = (behind - lively) & meant
     for op, below in walls.values():
         for parameters, partial in ((below & dead, False), (below & lively & meant, True)):
-            if parameters and not (partial and op.has(traits)):
+            if parameters and not (partial and told(op)):
                 yield Flat(op, tuple(sorted(parameters)), partial)
                 break
 
@@ -60,10 +64,27 @@ def idle_edges(capture: Capture, node: Node) -> tuple[tuple[int, int], ...]:
     if node_is_a(node.name, _FLAT):
         return node.edges
     op = capture.ops[node.op] if node.op >= 0 else None
-    if op is None or op.has(Trait.CONSTANT):
+    if op is None or constant(capture, op):
         return node.edges if op is not None else ()
     picks = op.has(Trait.PICKS) and capture.tensors[op.inputs[-1]].requires_grad
     return node.edges[-1:] if picks else ()
+
+
+def constant(capture: Capture, op: Op) -> bool:
+    """Whether the result does not depend on the input, for what is normalised there has one element."""
+    return op.has(Trait.CONSTANT) or divided_by_itself(capture, op)
+
+
+def divided_by_itself(capture: Capture, op: Op) -> bool:
+    """Whether an op divides a tensor by its own sum over dimensions of size 1: each element is its own sum."""
+    if not is_a(op.name, OpKind.DIVIDES) or len(op.inputs) != 2:
+        return False
+    whole, part = (capture.tensors[tensor] for tensor in op.inputs)
+    made = capture.ops[part.birth] if part.birth >= 0 else None
+    if made is None or made.inputs != (whole.id,) or not is_a(made.name, OpKind.REDUCES):
+        return False
+    unchanged = op.versions[0] == made.versions[0] and op.versions[1] <= 0
+    return part.shape == whole.shape and unchanged
 
 
 def behind_flat_ops(capture: Capture, node: Node) -> bool:

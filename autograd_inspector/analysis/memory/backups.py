@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
+_PUTS = OpKind.COPIES_INTO | OpKind.ALIASES
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.INNER
 
 
@@ -26,12 +27,14 @@ class Backup(Struct, frozen=True):
 def never_restored(analysis: Analysis) -> Iterator[Backup]:
     """Of each such copy that nothing reads, where the function that took it writes the parameter before the next step.
 
-    A copy that is to be compared with later is taken before many steps, or elsewhere.
+    A copy that is to be compared with later is taken before many steps, or elsewhere, or by a line of whose copies
+    others are computed with.
     """
     capture = analysis.capture
     parameters = _by_storage(analysis)
     of_models = {record.storage for record in capture.tensors if record.of_model}
     steps_of: dict[int, list[int]] = {}
+    looked_at: dict[int, bool] = {}
     for taken in capture.ops:
         if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
             continue
@@ -45,8 +48,19 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
         steps = steps_of[tensor]
         at = bisect_left(steps, taken.index)
         written = _written(analysis, tensor, taken, steps[at]) if at < len(steps) else None
-        if written is not None:
+        if written is None:
+            continue
+        if taken.site not in looked_at:
+            looked_at[taken.site] = _looked_at(analysis, taken.site)
+        if not looked_at[taken.site]:
             yield Backup(tensor, taken, written, steps[at])
+
+
+def _looked_at(analysis: Analysis, site: int) -> bool:
+    """Whether the program computes with some of the copies that a line takes, instead of putting them back."""
+    capture = analysis.capture
+    copies = (tensor for op in capture.ops if op.site == site for tensor in op.outputs)
+    return any(not is_a(capture.ops[at].name, _PUTS) for tensor in copies for at in capture.readers.get(tensor, ()))
 
 
 def _by_storage(analysis: Analysis) -> dict[int, int]:

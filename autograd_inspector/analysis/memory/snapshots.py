@@ -9,17 +9,19 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns
+from autograd_inspector.analysis.memory.restored import region
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
 _JOINS = OpKind.STACKS | OpKind.CONCATENATES
+_ASIDE = Trait.STEP | Trait.BACKWARD
 _MEETS = OpKind.COPIES_INTO | OpKind.SUBTRACTS | OpKind.COMPARES | _JOINS
 
 
 class Snapshot(Struct, frozen=True):
     """``alias`` shows the memory of ``tensor`` since ``taken``; ``changed`` modified it, then ``used`` met both.
 
-    ``restores``: it wrote the one over the other.
+    ``restores``: it wrote the one over the other. ``sums``: it added the one, which was taken again since, to the other.
     """
 
     alias: int
@@ -28,16 +30,21 @@ class Snapshot(Struct, frozen=True):
     changed: Op
     used: Op
     restores: bool
+    sums: bool = False
 
 
 def aliased_snapshots(analysis: Analysis) -> Iterator[Snapshot]:
     """Of each op that copies a tensor onto itself, compares or joins it with itself, where it was modified since."""
     for op in analysis.capture.ops:
-        if (is_a(op.name, _MEETS) or assigns(op)) and not op.has(Trait.STEP | Trait.BACKWARD):
+        if (is_a(op.name, _MEETS) or assigns(op)) and not op.has(_ASIDE):
             for one, other in _pairs(op):
                 snapshot = _snapshot(analysis, op, one, other)
                 if snapshot is not None:
                     yield snapshot
+        elif is_a(op.name, OpKind.ADDS) and len(op.inputs) == 2 and not op.writes and not op.has(_ASIDE):
+            snapshot = _summed(analysis, op)
+            if snapshot is not None:
+                yield snapshot
 
 
 def _pairs(op: Op) -> Iterator[tuple[int, int]]:
@@ -51,6 +58,31 @@ def _pairs(op: Op) -> Iterator[tuple[int, int]]:
     half = len(op.inputs) // 2
     if len(op.inputs) == 2 * half:
         yield from zip(op.inputs[:half], op.inputs[half:], strict=True)
+
+
+def _summed(analysis: Analysis, op: Op) -> Snapshot | None:
+    """What was kept of one memory at two times, with a write in between, and is read and added up after it."""
+    tensors = analysis.capture.tensors
+    (one, read), (other, _) = (_addend(analysis, tensor, op.index) for tensor in op.inputs)
+    first, last = (_taken(analysis, tensor) for tensor in (one, other))
+    if one == other or first is None or last is None or region(tensors[one]) != region(tensors[other]):
+        return None
+    changed = _changed(analysis, one, first, last) if first.index < last.index else None
+    if changed is None or read < changed.index:
+        return None
+    return Snapshot(one, other, first, changed, op, restores=False, sums=True)
+
+
+def _addend(analysis: Analysis, tensor: int, read: int) -> tuple[int, int]:
+    """(what was weighted, or added last, to make a term of a sum; the op that read it)."""
+    tensors, ops = analysis.capture.tensors, analysis.capture.ops
+    while (birth := tensors[tensor].birth) >= 0:
+        made = ops[birth]
+        weighted = is_a(made.name, OpKind.MULTIPLIES | OpKind.DIVIDES) and len(made.inputs) == 1
+        if made.writes or not (weighted or (is_a(made.name, OpKind.ADDS) and made.inputs)):
+            break
+        tensor, read = made.inputs[-1], birth
+    return tensor, read
 
 
 def _snapshot(analysis: Analysis, op: Op, one: int, other: int) -> Snapshot | None:

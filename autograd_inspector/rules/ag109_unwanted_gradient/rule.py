@@ -23,6 +23,7 @@ from autograd_inspector.rules.ag109_unwanted_gradient.pulled_back import pulled_
 from autograd_inspector.rules.ag109_unwanted_gradient.shared_target import shared_with_the_teacher
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
 from autograd_inspector.rules.ag109_unwanted_gradient.trained_target import learning_teachers
+from autograd_inspector.rules.ag109_unwanted_gradient.written_values import written_values
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -63,6 +64,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from map(partial(_summed, analysis), mixed(analysis))
     copies = analysis.trained_beside_copies
     if not copies or analysis.copies_used:
+        return
+    written = list(written_values(analysis, copies))
+    if written:
+        yield from written
         return
     names = [name_of(analysis, t) for t in copies]
     plain = [e for e in analysis.capture.events_of(PlainAttributeSet) if set(e.tensors) & set(copies)]

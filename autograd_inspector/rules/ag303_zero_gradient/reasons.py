@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.zero_derivative import divided_by_itself
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
@@ -23,19 +24,9 @@ PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
 
 def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     """What to say of an op that passes back nothing but zeros; the general advice where nothing is certain."""
-    if op.has(Trait.CONSTANT):
-        return (
-            "it runs over a dimension of size 1, where its result does not depend on the input",
-            "With a single output use a sigmoid (F.binary_cross_entropy_with_logits on the output itself); softmax and "
-            "cross_entropy need one output for each class, in the dimension that they run over; attention over a single position is constant.",
-            (),
-        )
-    if op.has(Trait.PICKS):
-        return (
-            'mode="nearest" takes the pixel next to each point, and moving the point does not change it',
-            'Use `mode="bilinear"`, which has a derivative with respect to the grid.',
-            (),
-        )
+    by_definition = _by_definition(analysis, op)
+    if by_definition is not None:
+        return by_definition
     input_range = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
     seen = f" ({_span(input_range)})" if input_range is not None else " that the loss reads"
     if is_a(op.name, OpKind.HINGES):
@@ -60,6 +51,31 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
             (),
         )
     return _zero_factor(analysis, op, ranges) if is_a(op.name, PRODUCTS) else ("", _ANY, ())
+
+
+def _by_definition(analysis: Analysis, op: Op) -> Reason | None:
+    """Why the result does not depend on the input, whatever the values are."""
+    if op.has(Trait.CONSTANT):
+        return (
+            "it runs over a dimension of size 1, where its result does not depend on the input",
+            "With a single output use a sigmoid (F.binary_cross_entropy_with_logits on the output itself); softmax and "
+            "cross_entropy need one output for each class, in the dimension that they run over; attention over a single position is constant.",
+            (),
+        )
+    if divided_by_itself(analysis.capture, op):
+        return (
+            "it divides each element by itself: the sum runs over a dimension of size 1, so the result is 1 whatever the "
+            "input is",
+            "Divide only where the sum has several terms; a single weight, as of top-1 routing, is used as it is.",
+            (),
+        )
+    if op.has(Trait.PICKS):
+        return (
+            'mode="nearest" takes the pixel next to each point, and moving the point does not change it',
+            'Use `mode="bilinear"`, which has a derivative with respect to the grid.',
+            (),
+        )
+    return None
 
 
 def _span(values: Range) -> str:

@@ -14,6 +14,7 @@ from autograd_inspector.advice.remedies.values import (
 )
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.decisive_zeros import not_decisive
 from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.gradients.zero_slopes import zero_slopes
@@ -32,6 +33,9 @@ from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_re
 from autograd_inspector.rules.ag303_zero_gradient.own_target import own_target
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
 from autograd_inspector.rules.ag303_zero_gradient.zero_slope import zero_second_derivatives
+
+_MOST_ZEROS = 32
+"""Of a run with more nodes that pass back zeros all are told: for each of them its graph is walked once."""
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -115,6 +119,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
     cancelled, hooked = _cancelled(analysis), zeroed_by_hooks(analysis)
     leaves_of_op: dict[int, set[int]] = {}
     ranges: dict[int, Range] = {}
+    past = _past(analysis)
     for fault in capture.gradient_faults:
         run = capture.backwards[fault.backward]
         node = capture.nodes[fault.node]
@@ -122,6 +127,7 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
         if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
             continue
         behind = analysis.spoiled_below(fault) & dead - cancelled.get(run.index, set())
+        behind -= past.get((run.index, fault.node), frozenset())
         if behind and not _by_design(analysis, op, alive | hooked):
             leaves_of_op.setdefault(op.index, set()).update(behind)
             ranges.update((values.tensor, values) for values in fault.ranges)
@@ -133,6 +139,20 @@ def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int,
         if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, op_and_leaves[1])
     return places, ranges
+
+
+def _past(analysis: Analysis) -> dict[tuple[int, int], frozenset[int]]:
+    """(run, node that passed back zeros) -> the leaves whose gradient is zero for another such node alone."""
+    zeros: dict[int, list[int]] = {}
+    for fault in analysis.capture.gradient_faults:
+        if fault.kind == "zero":
+            zeros.setdefault(fault.backward, []).append(fault.node)
+    found: dict[tuple[int, int], frozenset[int]] = {}
+    for number, nodes in zeros.items():
+        if 1 < len(nodes) <= _MOST_ZEROS:
+            leaves_of = not_decisive(analysis.capture, analysis.capture.backwards[number], nodes)
+            found |= {(number, node): leaves for node, leaves in leaves_of.items()}
+    return found
 
 
 def _cancelled(analysis: Analysis) -> dict[int, set[int]]:

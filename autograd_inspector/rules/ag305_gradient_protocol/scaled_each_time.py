@@ -52,8 +52,8 @@ def _problem(analysis: Analysis, step: Step, ops: list[Op], tensors: list[int]) 
     again = next(run for run in analysis.capture.backwards if run.start > ops[0].index)
     return Problem(
         "warning",
-        f"`{ops[0].name}` scales the gradients of {summarize_names(names)} after each of several backward() calls that "
-        f"belong to one step(): what the first one added is scaled {len(ops)} times, what the last one added once",
+        f"`{ops[0].name}` scales the gradients of {summarize_names(names)} after each of {len(ops)} backward() calls "
+        f"that belong to one step(): what the first one added is scaled {len(ops)} times, what the last one added once",
         "Scale them once, after the last backward() and before step(), or scale each loss instead.",
         analysis.places(
             (ops[-1], "scaled each time here"),

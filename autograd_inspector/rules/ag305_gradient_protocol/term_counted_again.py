@@ -13,7 +13,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Remedies, SetArgument, Substitute
-from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.model.wording import summarize_names
 
 
 def counted_again(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
@@ -21,15 +21,15 @@ def counted_again(analysis: Analysis, sources: GradientSources) -> Iterator[Prob
     losses = _Losses(analysis)
     told: set[int] = set()
     for step in analysis.capture.steps:
-        repeated: dict[tuple[int, int], list[int]] = {}
+        repeated: dict[tuple[int, ...], list[int]] = {}
         for consumed in () if step.error else sources.of(step):
-            pair = losses.repeated(consumed)
-            if pair is not None:
-                repeated.setdefault(pair, []).append(consumed.tensor)
-        for (first, second), tensors in repeated.items():
-            runs = analysis.capture.backwards[first], analysis.capture.backwards[second]
-            if runs[1].site not in told:
-                told.add(runs[1].site)
+            chain = losses.growing(consumed)
+            if len(chain) > 1:
+                repeated.setdefault(chain, []).append(consumed.tensor)
+        for chain, tensors in repeated.items():
+            runs = [analysis.capture.backwards[number] for number in chain]
+            if runs[-1].site not in told:
+                told.add(runs[-1].site)
                 yield _problem(analysis, step, runs, tensors, losses)
 
 
@@ -47,47 +47,50 @@ class _Losses:
             self._terms[run.index] = summands_of(self._analysis, root, run.start) if root >= 0 else frozenset()
         return self._terms[run.index]
 
-    def repeated(self, consumed: Consumed) -> tuple[int, int] | None:
-        """Two backwards in one gradient of which the later has all terms of the earlier, and more."""
+    def growing(self, consumed: Consumed) -> tuple[int, ...]:
+        """Backwards in one gradient, each of which has all terms of the one before, and more; one if there are none."""
         runs = [each.run for each in consumed.contributions]
-        for first, second in pairwise(runs):
-            terms = self.terms(first)
-            if terms and terms < self.terms(second):
-                return first.index, second.index
-        return None
+        chain = runs[:1]
+        for run in runs[1:]:
+            before = self.terms(chain[-1])
+            if before and before < self.terms(run):
+                chain.append(run)
+            elif len(chain) > 1:
+                break
+            else:
+                chain = [run]
+        return tuple(run.index for run in chain)
 
-    def new_term(self, runs: tuple[Backward, Backward]) -> str:
+    def new_term(self, before: Backward, run: Backward) -> str:
         """What the program calls what the later backward has more, as it was added; "" where that has no name."""
         flow, capture = self._analysis.flow, self._analysis.capture
-        new = self.terms(runs[1]) - self.terms(runs[0])
-        for index in flow.producers(runs[1].roots[0], runs[1].start)[:1]:
+        new = self.terms(run) - self.terms(before)
+        for index in flow.producers(run.roots[0], run.start)[:1]:
             for operand in capture.ops[index].inputs:
                 if summands_of(self._analysis, operand, index) == new:
                     return capture.tensors[operand].variable
         return ""
 
 
-def _problem(
-    analysis: Analysis, step: Step, runs: tuple[Backward, Backward], tensors: list[int], losses: _Losses
-) -> Problem:
-    names = names_of(analysis, tensors)
-    total = analysis.capture.tensors[runs[1].roots[0]].variable
-    new = losses.new_term(runs)
+def _problem(analysis: Analysis, step: Step, runs: list[Backward], tensors: list[int], losses: _Losses) -> Problem:
+    names, last = names_of(analysis, tensors), runs[-1]
+    total = analysis.capture.tensors[last.roots[0]].variable
+    new = losses.new_term(runs[-2], last)
     alone = f"`{new}.backward()`" if new else "backward() on the new term alone"
     return Problem(
         "warning",
-        f"{f'`{total}`' if total else 'the loss'} contains the terms of an earlier backward() whose gradients were not "
-        f"cleared: step() uses the gradients of {summarize_names(names)} with {agree(names, 'its', 'their')} first terms "
-        "added several times",
+        f"backward() ran {len(runs)} times before the step on {f'`{total}`' if total else 'a sum of losses'}, which grows by "
+        f"a term each time: the first term is differentiated {len(runs)} times, and step() uses the sum of all these "
+        f"gradients of {summarize_names(names)}",
         f"Call {alone}, or call backward() once, when the sum is complete.",
         analysis.places(
-            (runs[1], "terms of an earlier backward() again here"),
-            (runs[0] if runs[0].site != runs[1].site else None, "the earlier backward()"),
+            (last, "differentiated again here"),
+            (runs[0] if runs[0].site != last.site else None, "its first terms were differentiated here"),
             (step, "step() uses the sum here"),
         ),
         tuple(names),
         ops=(step.op,),
-        cures=tuple(_new_term_alone(analysis, runs[1], total, new)),
+        cures=tuple(_new_term_alone(analysis, last, total, new)),
     )
 
 

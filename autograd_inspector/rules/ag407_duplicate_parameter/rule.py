@@ -19,6 +19,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
 from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
 from autograd_inspector.rules.ag407_duplicate_parameter.shallow_copy import shallow_copies
+from autograd_inspector.rules.ag407_duplicate_parameter.shared_state import one_state_for_several
 from autograd_inspector.rules.ag407_duplicate_parameter.undone_tie import no_longer_tied
 
 
@@ -30,7 +31,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         share a weight causes it. A parameter created on another one's memory (`b.data = a.data`, `nn.Parameter(a.t())`)
         changes with every update of the other parameter. Replacing a module whose weight another one shares (`wte` of a
         tied `lm_head`) leaves two parameters. `nn.ModuleList([layer] * 3)` lists one layer three times: an
-        ensemble built this way has one member.
+        ensemble built this way has one member. State that an optimizer's class makes once and gives to several
+        parameters gathers the statistics of all of them.
 
     Example
         ::
@@ -74,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from one_module_in_a_list(analysis)
     yield from no_longer_tied(analysis)
     yield from shallow_copies(analysis)
+    yield from one_state_for_several(analysis)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

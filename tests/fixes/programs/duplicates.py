@@ -174,4 +174,39 @@ optimizer.step()
         ),
         symptom="net.out.weight is not net.table.weight",
     ),
+    "a cached tensor is the state of two parameters": case(
+        "AG407",
+        """
+class Momentum(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+        self.zeros = {}
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            state = self.state[p]
+            if not state:
+                made = self.zeros.setdefault(p.shape, torch.zeros_like(p))
+                state["momentum"] = made
+            state["momentum"].mul_(0.9).add_(p.grad)
+            p.sub_(0.1 * state["momentum"])
+
+
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+optimizer = Momentum(net.parameters())
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).square().mean().backward()
+    optimizer.step()
+one, other = (optimizer.state[layer.weight]["momentum"] for layer in net)
+""",
+        by(
+            "Give each parameter its own tensor: `state[",
+            '["momentum"] = made',
+            '["momentum"] = torch.zeros_like(p)',
+        ),
+        by("a `.clone()` of one that was made before", '["momentum"] = made', '["momentum"] = made.clone()'),
+        symptom="one is other",
+    ),
 }

@@ -215,4 +215,26 @@ optimizer.step()
         by("detach() codes in the term that should train only z", "F.mse_loss(z, q)", "F.mse_loss(z, q.detach())"),
         symptom="not torch.allclose(codes, before - 0.1 * wanted)",
     ),
+    "generated weights are copied into a module": case(
+        "AG109",
+        """
+target, hyper = nn.Linear(4, 1, bias=False), nn.Linear(3, 4)
+optimizer = torch.optim.SGD(hyper.parameters(), lr=0.1)
+x = torch.ones(5, 4)
+for _ in range(2):
+    weight = hyper(torch.ones(3)).view(1, 4)
+    with torch.no_grad():
+        target.weight.copy_(weight)
+    out = target(x)
+    optimizer.zero_grad()
+    (out.sub(1).square().mean() + 0.1 * weight.square().sum()).backward()
+    optimizer.step()
+""",
+        by(
+            "Compute with the new values themselves: `torch.func.functional_call(module",
+            "    with torch.no_grad():\n        target.weight.copy_(weight)\n    out = target(x)\n",
+            '    out = torch.func.functional_call(target, {"weight": weight}, (x,))\n',
+        ),
+        symptom="target.weight.grad is not None",
+    ),
 }

@@ -5,6 +5,27 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a single weight is divided by its own sum": case(
+        "AG303",
+        """
+router, expert = nn.Linear(4, 3), nn.Linear(4, 4)
+optimizer = torch.optim.SGD([*router.parameters(), *expert.parameters()], lr=0.1)
+for _ in range(2):
+    x = torch.randn(5, 4)
+    gates, chosen = router(x).softmax(-1).topk(1, dim=-1)
+    gates = gates / gates.sum(-1, keepdim=True)
+    loss = (expert(x) * gates).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+        by(
+            "Divide only where the sum has several terms; a single weight",
+            "    gates = gates / gates.sum(-1, keepdim=True)\n",
+            "    if gates.size(-1) > 1:\n        gates = gates / gates.sum(-1, keepdim=True)\n",
+        ),
+        symptom="router.weight.grad.abs().max() < 1e-6",
+    ),
     "the gradient goes through round": case(
         "AG303",
         """

@@ -56,6 +56,7 @@ class Rows:
     def __init__(self, recording: Recording, optimizer: Optimizer, number: int) -> None:
         self._recording = recording
         self._number = number
+        self._steps = recording.optimizers[number].steps
         self._left: dict[str, str] = {}
         self._allowance = Allowance()
         state, ranks = state_of(optimizer), elsewhere(optimizer)
@@ -80,10 +81,10 @@ class Rows:
     def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
         plain = plain_contents(state)
         if plain is not None:
-            return row_of(self._recording, parameter, self._number, group, plain)
+            return row_of(self._recording, parameter, self._number, group, plain, self._steps)
         contents = StateContents(state, self._allowance)
         self._left |= {f"`{name}` of a parameter": why for name, why in contents.left.items()}
-        return row_of(self._recording, parameter, self._number, group, contents.tensors)
+        return row_of(self._recording, parameter, self._number, group, contents.tensors, self._steps)
 
     def note(self, kind: str) -> str:
         """What of the optimizer's state is in no row and no total, "" where that is nothing."""
@@ -106,9 +107,14 @@ def unwrapped(optimizer: Any) -> Any:
 
 
 def row_of(
-    recording: Recording, parameter: Tensor, optimizer: int = -1, group: int = -1, state: Iterable[Found] = ()
+    recording: Recording,
+    parameter: Tensor,
+    optimizer: int = -1,
+    group: int = -1,
+    state: Iterable[Found] = (),
+    steps: int = 0,
 ) -> ParameterRow:
-    """The facts of one parameter, its gradient and its state."""
+    """The facts of one parameter, its gradient and its state, which so many steps have written."""
     grad = gradient_of(parameter) if is_leaf(parameter) else None
     return ParameterRow(
         *held(recording, parameter),
@@ -117,16 +123,20 @@ def row_of(
         gradient=None if grad is None else Gradient(*held(recording, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple([_entry(recording, state_tensor) for state_tensor in state]),
+        state=tuple([_entry(recording, state_tensor, max(steps, 1)) for state_tensor in state]),
     )
 
 
-def _entry(recording: Recording, state_tensor: Found) -> StateEntry:
+def _entry(recording: Recording, state_tensor: Found, steps: int) -> StateEntry:
     """State that no op of the capture ever met gets no number: nothing else tells of it."""
     registered = recording.registry.entry_of(state_tensor.tensor)
     number = -1 if registered is None else registered.tensor
     return StateEntry(
-        *held(recording, state_tensor.tensor), name=state_tensor.name, tensor=number, holder=state_tensor.holder
+        *held(recording, state_tensor.tensor),
+        name=state_tensor.name,
+        tensor=number,
+        holder=state_tensor.holder,
+        written=version_of(state_tensor.tensor) // steps,
     )
 
 

@@ -154,9 +154,9 @@ class Steps:
         number = step.optimizer
         if self.options is not None:
             self.options.stepped(optimizer, number, step.site)
-        self._optimizers.look(optimizer, number)
         record = self.recording.optimizers[number]
         self.recording.optimizers[number] = replace(record, steps=record.steps + 1)
+        self._optimizers.look(optimizer, number)
         self.recording.rank = rank_here(before=self.recording.rank)  # Programs destroy their process group at the end.
         if self.recording.on_step is not None:
             training_step = self.recording.on_step(number, self.recording.steps[-1].op)

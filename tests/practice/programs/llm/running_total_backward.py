@@ -89,5 +89,5 @@ def verify(pairs):
 TRUTH = Truth(
     fault="total.backward() in the loop: the first of n micro batches is differentiated n times, retain_graph hides it",
     names=("total", "retain_graph", "backward"),
-    repair=("            loss.backward()",),
+    repair=("loss.backward()",),
 )

@@ -82,5 +82,5 @@ def verify(trace):
 TRUTH = Truth(
     fault="weights is bound to a new Parameter; after the first step the optimizer moves one that nobody reads",
     names=("weights",),
-    repair=("        self.weights.data.mul_(scale)",),
+    repair=("self.weights.data.mul_(scale)",),
 )

@@ -75,5 +75,8 @@ def verify(outcome):
 TRUTH = Truth(
     fault="grad.div_ runs after each crop: the first of four crops is divided by 256, the last by 4",
     names=("average_gradients", "div_"),
-    repair=("        self.average_gradients(by=self.accumulate)",),
+    repair=(
+        "self.seen = getattr(self, 'seen', 0) + 1\n"
+        "if self.seen % self.accumulate == 0:\n    self.average_gradients(by=self.accumulate)",
+    ),
 )
