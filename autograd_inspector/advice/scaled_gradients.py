@@ -14,10 +14,13 @@ from autograd_inspector.analysis.gradients.normalising import normalised
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies
 from autograd_inspector.model.wording import summarize_names
+
+_SCALER = "GradScaler."
 
 
 def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
@@ -42,6 +45,50 @@ def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
         for (site, what), tensors in still_scaled.items():
             reported_sites.add(site)
             yield _scaled_finding(analysis, site, scaled, what, tensors)
+
+
+def unscaled_for_nothing(analysis: Analysis) -> Iterator[Problem]:
+    """Gradients that a GradScaler divides by its scale, of losses that nothing had multiplied by it."""
+    capture, told = analysis.capture, set[int]()
+    reads: dict[int, list[GradRead]] = {}
+    for read in capture.grad_reads:
+        if read.gradient >= 0 and read.site >= 0 and capture.sites[read.site].through.startswith(_SCALER):
+            reads.setdefault(read.at, []).append(read)
+    for at, together in reads.items():
+        given = {read.tensor for read in together}
+        before = (step.at for step in analysis.timeline.steps.before(at) if not given.isdisjoint(step.held))
+        since = next(before, -1)
+        for run in analysis.timeline.backwards.within(since + 1, at):
+            tensors = sorted(given.intersection(run.reached).difference(run.empty))
+            if tensors and run.site not in told and not run.graph.blind and not _multiplied(analysis, run):
+                told.add(run.site)
+                yield _unmultiplied(analysis, run, together[0], tensors)
+
+
+def _multiplied(analysis: Analysis, run: Backward) -> bool:
+    """Whether a scale, or a number that was read of one, went into what a backward began with, or was given to it."""
+    flow, sites = analysis.flow, analysis.capture.sites
+    return bool(run.weights) or any(
+        not analysis.scales.isdisjoint(op.inputs) or (op.site >= 0 and sites[op.site].through.startswith(_SCALER))
+        for op, _ in flow.upstream([(root, run.start) for root in run.roots], lambda op, _: not op.has(Trait.STEP))
+        if not op.has(Trait.STEP)
+    )
+
+
+def _unmultiplied(analysis: Analysis, run: Backward, undone: GradRead, tensors: list[int]) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in tensors]
+    place = analysis.capture.place(run.site)
+    loss, undone_place = called_on(place, "backward"), analysis.capture.place(undone.site)
+    scaler = next((name for method in ("step", "unscale_") if (name := called_on(undone_place, method))), "scaler")
+    return Problem(
+        "warning",
+        f"the scaler divides the gradients of {summarize_names(names)} by the loss scale, but nothing multiplied their loss by it: "
+        "step() uses gradients that are far too small",
+        f"Call `{scaler}.scale({loss or 'loss'}).backward()` instead of `{loss or 'loss'}.backward()`.",
+        analysis.places((run, "backward of a loss that is not scaled here"), (undone, "divided by the scale here")),
+        tuple(names),
+        cures=((Operand(place, "whole", f"{scaler}.scale({loss}).backward()"),),) if place is not None and loss else (),
+    )
 
 
 def _uses(analysis: Analysis, run: Backward, clips: set[int], end: int) -> Iterator[tuple[int, int, str, int]]:

@@ -43,6 +43,39 @@ class Hinge(torch.autograd.Function):
         return grad * (x.detach() > 0)
 
 
+class Saving(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        gate = torch.sigmoid(x)  # saved
+        ctx.save_for_backward(x, gate)
+        return x * gate
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, gate = ctx.saved_tensors
+        return grad * (gate + x * gate * (1 - gate))
+
+
+class Recomputing(Saving):
+    @staticmethod
+    def backward(ctx, grad):
+        x, _ = ctx.saved_tensors
+        gate = torch.sigmoid(x)
+        return grad * (gate + x * gate * (1 - gate))
+
+
+class Exponential(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0]
+
+
 def penalised(function, *, again=True):
     net = nn.Linear(3, 8)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -65,3 +98,12 @@ def test_second_derivative_of_a_detached_tensor():
 def test_cuts_that_no_second_derivative_misses():
     """It is not differentiated again, or the derivative of what was computed of the detached tensor is zero."""
     calm(lambda: penalised(Detaching, again=False), lambda: penalised(Hinge))
+
+
+def test_second_derivative_of_what_forward_computed():
+    """Saved for backward it is a constant there; computed again, or returned by forward, it is not."""
+    diagnosed(
+        lambda: penalised(Saving), "AG108", "# saved", "Saving", "create_graph", severity="warning",
+        where=Saving.forward,
+    )  # fmt: skip
+    calm(lambda: penalised(Recomputing), lambda: penalised(Exponential), lambda: penalised(Saving, again=False))

@@ -198,3 +198,18 @@ def test_overlapping_copy():
 
     diagnosed(sick, "AG203", "history[1:].copy_", "history", severity="error")
     calm(healthy)
+
+
+def test_parameter_made_by_expand():
+    """No step can write to it: the line that expanded it is named, and a clone of it can be written."""
+
+    def program(own):
+        net = nn.Linear(3, 2, bias=False)
+        net.weight = nn.Parameter(own(torch.ones(1, 3).expand(2, -1)))  # shared
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)
+        trained(optimizer, net(X).pow(2).mean())
+
+    diagnosed(
+        lambda: program(lambda t: t), "AG203", "# shared", "net.weight", "clone()", severity="error", where=program
+    )
+    calm(lambda: program(torch.clone))

@@ -36,11 +36,22 @@ def test_hook_registered_in_each_round():
         def clip(self, grad):
             return grad.clamp(-1, 1) * 0.5
 
-    clipper = Clipper()
+    class Damper:
+        def __call__(self, grad):
+            return grad * 0.5
+
+    clipper, damper = Clipper(), Damper()
 
     def clipping(net, k):
         net.weight.register_hook(clipper.clip)
 
+    def damping(net, k):
+        net.weight.register_hook(damper)
+
+    diagnosed(
+        lambda: program(damping), "AG306", "register_hook(damper)", "net.weight", "Damper",
+        severity="warning", where=damping,
+    )  # fmt: skip
     diagnosed(
         lambda: program(averaging), "AG306", "p.register_hook(", "net.weight", "lambda", "3 times",
         severity="warning", where=averaging,

@@ -119,6 +119,29 @@ def test_an_attack_in_eval_mode():
     calm(healthy)
 
 
+def test_an_attack_that_restores_the_wrong_mode():
+    """The line that was to restore the mode is named beside the one that changed it."""
+    net = normalised()
+    net.eval()
+    before = net.training
+
+    def attacked(adversarial):
+        net.eval()  # for the attack
+        adversarial = adversarial.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(loss_of(net, adversarial), [adversarial])
+        net.train(before)  # restores eval mode
+        return (adversarial + 0.1 * gradient.sign()).detach()
+
+    def program():
+        optimizer = optimizer_of(net)
+        for _ in range(2):
+            net.train()
+            trained(optimizer, loss_of(net, attacked(X)))
+
+    finding = diagnosed(program, "AG411", "# for the attack", "net.1", severity="warning", where=attacked)
+    assert any("# restores eval mode" in location.source for location in finding.locations)
+
+
 def test_a_generator_looked_at_alone():
     """One of two models is put into eval mode for its pictures, and trains on."""
 

@@ -1,4 +1,7 @@
-"""Cuts inside a custom backward whose result is differentiated again: the second derivative misses what was cut off."""
+"""Custom backwards whose result is differentiated again: the second derivative misses what was cut off, or was saved.
+
+What forward computes has no history: saved for backward, it is a constant there, unless it is what forward returns.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +30,73 @@ class CutWithin(Struct, frozen=True):
     again: Backward
 
 
+class SavedIntermediate(Struct, frozen=True):
+    """``read`` computes, in the backward of ``function``, with what ``made`` computed in its forward of an input."""
+
+    made: Op
+    read: Op
+    function: str
+    run: Backward
+    again: Backward
+
+
 def cuts_within(analysis: Analysis) -> Iterator[CutWithin]:
     """Each line once, where the values that were cut go into a gradient that is differentiated."""
-    capture = analysis.capture
-    sites = {p.scope: name for name, at in capture.function_sites.items() if (p := capture.place(at))}
     told: set[int] = set()
-    for run in capture.backwards:
-        if not run.create_graph or run.error or run.nested_in >= 0 or not sites:
-            continue
-        for op in capture.ops[run.start : run.end]:
-            place = capture.place(op.site)
-            if not (op.has(Trait.BACKWARD) and op.has(Trait.CUT)) or place is None or op.site in told:
-                continue
-            function = sites.get(place.scope)
-            if function is None or not is_a(op.name, OpKind.DETACHES):
-                continue
+    for op, function, run in _within(analysis):
+        if op.has(Trait.CUT) and op.site not in told and is_a(op.name, OpKind.DETACHES):
             again = _differentiated(analysis, run) if _used(analysis, op, run) else None
             if again is not None:
                 told.add(op.site)
                 yield CutWithin(op, function, run, again)
+
+
+def saved_intermediates(analysis: Analysis) -> Iterator[SavedIntermediate]:
+    """Each Function once, where such values go into a gradient that is differentiated."""
+    capture, told = analysis.capture, set[str]()
+    returned = {tensor for op in capture.ops if op.has(Trait.FUNCTION) for tensor in op.outputs}
+    for op, function, run in _within(analysis):
+        if function in told or is_a(op.name, _FLAT):
+            continue
+        made = next((m for t in op.inputs if t not in returned and (m := _of_an_input(analysis, t)) is not None), None)
+        again = _differentiated(analysis, run) if made is not None and _used(analysis, op, run) else None
+        if made is not None and again is not None:
+            told.add(function)
+            yield SavedIntermediate(made, op, function, run, again)
+
+
+def _within(analysis: Analysis) -> Iterator[tuple[Op, str, Backward]]:
+    """The ops of the program's custom backwards, each with its Function, in runs with ``create_graph=True``."""
+    capture = analysis.capture
+    sites = {p.scope: name for name, at in capture.function_sites.items() if (p := capture.place(at))}
+    for run in capture.backwards:
+        if not run.create_graph or run.error or run.nested_in >= 0 or not sites:
+            continue
+        for op in capture.ops[run.start : run.end]:
+            place = capture.place(op.site) if op.has(Trait.BACKWARD) else None
+            function = sites.get(place.scope) if place is not None else None
+            if function is not None:
+                yield op, function, run
+
+
+def _of_an_input(analysis: Analysis, tensor: int) -> Op | None:
+    """The op of a Function's forward that made a tensor, if one of what requires grad, by a derivative that is not zero."""
+    capture = analysis.capture
+    record = capture.tensors[tensor]
+    made = analysis.flow.birth(tensor)
+    if made is None or not made.has(Trait.INNER) or made.has(Trait.FUNCTION) or "float" not in record.dtype:
+        return None
+    todo, seen = [made], {made.index}
+    while todo:
+        op = todo.pop()
+        for read in op.inputs if not is_a(op.name, _FLAT | OpKind.TAKES_SHAPE_ONLY) else ():
+            if capture.tensors[read].requires_grad:
+                return made
+            before = analysis.flow.birth(read)
+            if before is not None and before.has(Trait.INNER) and before.index not in seen:
+                seen.add(before.index)
+                todo.append(before)
+    return None
 
 
 def _used(analysis: Analysis, cut: Op, run: Backward) -> bool:

@@ -20,7 +20,8 @@ class TrainedInEval(Struct, frozen=True):
     """A model that was in train mode was put into eval mode, was looked at, and a step trains it in eval mode.
 
     ``call`` is the first of its calls that is trained like that, ``looked`` the one before that is not (None: it is
-    folded away), ``otherwise`` the calls of modules that compute otherwise than in train mode.
+    folded away), ``otherwise`` the calls of modules that compute otherwise than in train mode, ``last`` what left it in
+    eval mode last, where that is another line: it was to restore a mode, and had kept the wrong one.
     """
 
     switch: ModeSwitched
@@ -28,6 +29,7 @@ class TrainedInEval(Struct, frozen=True):
     step: Step
     otherwise: tuple[ModuleCall, ...]
     looked: ModuleCall | None = None
+    last: ModeSwitched | None = None
 
 
 def trained_in_eval(analysis: Analysis) -> Iterator[TrainedInEval]:
@@ -65,7 +67,9 @@ class _Modes:
                     parts.setdefault(id(switch), (switch, []))[1].append(call)
             for switch, calls in parts.values():
                 call = self._outermost(calls[0])
-                yield TrainedInEval(switch, call, step, tuple(calls), self._looked(switch, call))
+                yield TrainedInEval(
+                    switch, call, step, tuple(calls), self._looked(switch, call), self._left_so(switch, call)
+                )
 
     @cached_property
     def _learning(self) -> list[tuple[Step, frozenset[int]]]:
@@ -142,6 +146,12 @@ class _Modes:
             if was_trained and self._to_look(switch, call) and not self._set_aside(switch):
                 return switch
         return None
+
+    def _left_so(self, switch: ModeSwitched, call: ModuleCall) -> ModeSwitched | None:
+        """The last switch of the same module before that call, where it is another one."""
+        same = (s for s in self._switches if (s.model, s.path) == (switch.model, switch.path) and s.at <= call.at)
+        last = list(same)[-1]
+        return last if last.site != switch.site and not last.training else None
 
     def _trained(self, switch: ModeSwitched, since: int) -> bool:
         """Whether a step had learned from it in train mode."""

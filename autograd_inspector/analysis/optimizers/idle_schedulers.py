@@ -1,4 +1,7 @@
-"""Schedulers that go on with an optimizer after another one has taken over its parameters."""
+"""Schedulers that go on with an optimizer after another one has taken over its parameters.
+
+Or with one that wraps another, and shared its parameter groups until a load gave that one new groups.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped
+from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped, StateLoaded
 
 
 class LeftBehind(Struct, frozen=True):
     """A scheduler's step after ``step`` of ``following``, which holds parameters of ``optimizer`` and has no scheduler.
 
-    ``optimizer``, the scheduler's, does not step any more.
+    ``optimizer``, the scheduler's, does not step any more, or never has: then ``loaded`` parted the two.
     """
 
     optimizer: OptimizerRecord
@@ -23,6 +26,7 @@ class LeftBehind(Struct, frozen=True):
     stepped: SchedulerStepped
     step: Step
     made: tuple[SchedulerMade, ...]
+    loaded: StateLoaded | None = None
 
 
 def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
@@ -36,14 +40,26 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
         optimizer = capture.placement.optimizers[number]
         held = set(optimizer.held)
         for following in free:
-            if following.id <= number or held.isdisjoint(following.held):
+            if held.isdisjoint(following.held):
+                continue
+            loaded = _parted(analysis, optimizer, following)
+            if following.id <= number and loaded is None:
                 continue
             steps = [step for step in analysis.timeline.steps_of(following.id).all if not step.error]
             late = [event for event in events if steps and event.at > steps[0].at]
             if late and not any(step.at > steps[0].at for step in analysis.timeline.steps_of(number).all):
                 made = tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == number)
-                yield LeftBehind(optimizer, following, late[0], steps[0], made)
+                yield LeftBehind(optimizer, following, late[0], steps[0], made, loaded)
                 break
+
+
+def _parted(analysis: Analysis, wrapper: OptimizerRecord, inner: OptimizerRecord) -> StateLoaded | None:
+    """The last load of an optimizer that steps where one of the very same parameters never has, and never was loaded."""
+    loads = analysis.capture.events_of(StateLoaded)
+    if wrapper.steps or inner.id >= wrapper.id or set(wrapper.held) != set(inner.held):
+        return None
+    own = [event for event in loads if event.optimizer == inner.id]
+    return own[-1] if own and not any(event.optimizer == wrapper.id for event in loads) else None
 
 
 def _scheduled(optimizer: OptimizerRecord) -> bool:

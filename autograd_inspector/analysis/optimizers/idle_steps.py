@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from msgspec import Struct
@@ -39,10 +39,17 @@ def dropped_updates(analysis: Analysis) -> Iterator[tuple[UpdateDropped, Step]]:
     for event in analysis.capture.events_of(UpdateDropped):
         steps = _steps_of(analysis, event.optimizer)
         key = (event.optimizer, event.site)
-        if key in told or not steps or any(step.counted for step in steps) or _written(analysis, event, steps[0].op):
+        if key in told or not steps or _moved(event, steps) or _written(analysis, event, steps[0].op):
             continue
         told.add(key)
         yield event, steps[-1]
+
+
+def _moved(event: UpdateDropped, steps: Iterable[Step]) -> bool:
+    """Whether some step moved a version counter of one of those parameters."""
+    return any(
+        p.version_after > p.version_before for step in steps for p in step.parameters if p.tensor in event.tensors
+    )
 
 
 def at_zero(analysis: Analysis) -> Iterator[AtZero]:

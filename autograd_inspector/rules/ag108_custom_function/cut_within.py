@@ -1,4 +1,4 @@
-"""AG108: a backward that detaches what it computes with, and is differentiated itself."""
+"""AG108: a backward that computes with what has no history, and is differentiated itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.within_backward import cuts_within
+from autograd_inspector.analysis.gradients.within_backward import cuts_within, saved_intermediates
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import TakeOff
 
@@ -27,4 +27,23 @@ def cut_within(analysis: Analysis) -> Iterator[Problem]:
             (found.function, name),
             ops=(found.cut.index,),
             cures=tuple((TakeOff(place),) for place in analysis.user_frames(found.cut.site, "")[:1]),
+        )
+
+
+def saved_within(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each Function."""
+    for found in saved_intermediates(analysis):
+        yield Problem(
+            "warning",
+            f"{found.function}.backward uses a result of `{found.made.name}` that forward saved, and its own result is differentiated "
+            "again (create_graph=True): autograd records nothing in forward, so the second derivative treats it as a constant",
+            f"Compute it again in {found.function}.backward, from the inputs that forward saved.",
+            analysis.places(
+                (found.made, "computed in forward here"),
+                (found.read, "used in backward here"),
+                (found.run, "gradient with a graph computed here"),
+                (found.again, "differentiated again here"),
+            ),
+            (found.function,),
+            ops=(found.read.index,),
         )

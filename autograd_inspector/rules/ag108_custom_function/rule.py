@@ -13,7 +13,7 @@ from autograd_inspector.model.program_events import OnceDifferentiable
 from autograd_inspector.model.remedy import Remedies, ReturnAlso, Undecorate
 from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.model.torch_errors import TorchError, says
-from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
+from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within, saved_within
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
@@ -78,6 +78,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from modifying_input(analysis)
     yield from zeroing(analysis)
     yield from cut_within(analysis)
+    yield from saved_within(analysis)
 
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:

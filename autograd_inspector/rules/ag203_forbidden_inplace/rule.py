@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.spelling import is_path
@@ -17,6 +17,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import NotInPlace, Remedies, SetArgument, Wrap
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag203_forbidden_inplace.views import (
     hooks_behind,
     leaf_behind,
@@ -106,7 +107,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for op in analysis.capture.ops:
         for error, what, fix in _FORBIDDEN if op.error else ():
             if says(op.error, error) and op.has(Trait.STEP):
-                yield _in_step(analysis, op, what, fix)
+                yield _expanded(analysis, op, what) or _in_step(analysis, op, what, fix)
                 break
             if says(op.error, error) and op.inputs:
                 yield _finding(analysis, op, what, fix, error)
@@ -176,6 +177,28 @@ def _takes_history(analysis: Analysis, op: Op) -> bool:
     tensors = analysis.capture.tensors
     own = tensors[target].kind != "parameter" and target not in analysis.capture.optimized
     return own and any(tensors[t].requires_grad and not tensors[t].leaf for t in given)
+
+
+def _expanded(analysis: Analysis, op: Op, what: str) -> Problem | None:
+    """Parameters of a step whose elements share memory, where such are what it could not write to: where they were made."""
+    tensors = analysis.capture.tensors
+    steps = [step for step in analysis.capture.steps if step.op == op.index]
+    shared = [p.tensor for s in steps for p in s.parameters if 0 < tensors[p.tensor].extent < tensors[p.tensor].nbytes]
+    if not shared or "expanded" not in what:
+        return None
+    names, record = names_of(analysis, shared), tensors[shared[0]]
+    made = [t.birth for t in tensors if t.storage == record.storage and t.shape == record.shape and t.birth >= 0]
+    return Problem(
+        "error" if analysis.capture.error else "info",
+        f"`{op.name}` cannot modify {summarize_names(names)} in place: several elements share one memory location, as expand() "
+        "leaves them",
+        "Give it memory of its own: call `.clone()` after the expand.",
+        analysis.places(
+            *((analysis.capture.ops[at], "expanded here") for at in made[:1]), (steps[0].site, "step() called here")
+        ),
+        (*names, op.name),
+        ops=(op.index,),
+    )
 
 
 def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:

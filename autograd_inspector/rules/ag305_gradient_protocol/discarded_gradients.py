@@ -76,8 +76,11 @@ class Losses:
         """Whether a round broke off: the line that cleared runs in such rounds alone, in others a step runs instead.
 
         Between the micro-batches of one step the same line clears what a step has used, too, or what is still empty.
+        Where no other line clears, what a step has used stays for the next backward to add to: this line is to clear it.
         """
         if all(run.site != lost.run.site for run in self.served):
+            return False
+        if all(site == lost.site for tensor in lost.reached for _, site, _ in self._clearings.get(tensor, ())):
             return False
         cleared = {pair for other in self.lost for pair in other.cleared.items()}
         return all(

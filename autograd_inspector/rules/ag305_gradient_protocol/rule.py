@@ -14,7 +14,7 @@ from autograd_inspector.advice.remedies.protocol import (
     cleared_first,
     in_order,
 )
-from autograd_inspector.advice.scaled_gradients import scaled_gradients
+from autograd_inspector.advice.scaled_gradients import scaled_gradients, unscaled_for_nothing
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import cleared_before, clearings_of_others, renewed
 from autograd_inspector.analysis.gradients.sources import GradientSources
@@ -29,6 +29,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_t
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
+from autograd_inspector.rules.ag305_gradient_protocol.clipped_each_time import clipped_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_not_stored import gradients_not_stored
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
@@ -105,7 +106,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from past_the_library(analysis)
     yield from never_stepped(analysis)
     yield from misplaced_clipping(analysis)
+    yield from clipped_each_time(analysis)
     yield from scaled_gradients(analysis)
+    yield from unscaled_for_nothing(analysis)
     yield from out_of_order(analysis)
     yield from scheduler_first(analysis)
     yield from refused_starts(analysis)

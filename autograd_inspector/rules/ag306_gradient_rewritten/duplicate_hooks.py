@@ -46,9 +46,14 @@ def _compounds(analysis: Analysis, hook: TensorHook, run: Backward) -> bool:
     """Whether an op of the hook was given what the same op had made before: hooks that only look do not do that."""
     above: dict[int, set[int]] = {}
     for op in analysis.capture.ops[run.start : run.end]:
-        if op.has(Trait.BACKWARD) and any(place.function == hook.name for place in analysis.capture.site(op.site)):
+        if op.has(Trait.BACKWARD) and any(_is_of(hook, place.function) for place in analysis.capture.site(op.site)):
             sites = set[int]().union(*(above.get(tensor, ()) for tensor in op.inputs))
             if op.site in sites:
                 return True
             above.update(dict.fromkeys(op.outputs, sites | {op.site}))
     return False
+
+
+def _is_of(hook: TensorHook, function: str) -> bool:
+    """Whether a function is the hook, or the one that an object is called by."""
+    return function == hook.name or short_name(function) == f"{short_name(hook.name)}.__call__"

@@ -12,9 +12,11 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
 from autograd_inspector.model.remedy import Freeze, Insert
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_before_backward import frozen_before_backward
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_good import frozen_for_good
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
+from autograd_inspector.rules.ag406_frozen_in_optimizer.masked_rows import masked_rows
 from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
 from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
 
@@ -46,6 +48,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.Module.requires_grad_; torch.optim.Optimizer.zero_grad (set_to_none).
     """
     yield from still_moving(analysis)
+    yield from masked_rows(analysis)
+    early = list(frozen_before_backward(analysis))
+    yield from early
     yield from _frozen_with_its_twin(analysis)
     yield from _unfrozen_again(analysis)
     yield from _never_frozen(analysis)
@@ -55,7 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from compared
     groups = list(frozen_groups(analysis, {name for finding in compared for name in finding.subjects}))
     yield from groups
-    yield from never_thawed(analysis, {name for finding in (*compared, *groups) for name in finding.subjects})
+    yield from never_thawed(analysis, {name for finding in (*early, *compared, *groups) for name in finding.subjects})
 
 
 def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
 from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag409_state_missing.in_vain import made_after_the_load
 from autograd_inspector.rules.ag409_state_missing.lost import never_kept
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
@@ -52,6 +53,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from before_loading(analysis, name_problems, no_optimizer, group_problems)
     yield from state_key(analysis)
     yield from never_kept(analysis)
+    yield from made_after_the_load(analysis)
     for event in analysis.capture.events:
         if isinstance(event, LoadRefused) and is_refusal(event.error):
             yield from _refused(analysis, event)

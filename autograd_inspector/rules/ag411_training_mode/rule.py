@@ -77,6 +77,7 @@ def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
         analysis.places(
             (switch, "put into eval mode here"),
             (found.looked, "evaluated here"),
+            (found.last, "left in eval mode here"),
             (found.call, "trained in eval mode here"),
             (found.step, "step() called here"),
         ),

@@ -5,6 +5,18 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a parameter is an expanded view": case(
+        "AG203",
+        """
+template = torch.ones(1, 4)
+net = nn.Linear(4, 3, bias=False)
+net.weight = nn.Parameter(template.expand(3, -1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)
+net(torch.ones(2, 4)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("call `.clone()` after the expand", "template.expand(3, -1)", "template.expand(3, -1).clone()"),
+    ),
     "a leaf is modified": case(
         "AG203",
         """

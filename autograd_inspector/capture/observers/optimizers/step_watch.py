@@ -1,4 +1,4 @@
-"""A step that moved no version counter, watched the next time: it writes its parameters past them, or not at all.
+"""A step that left version counters as they were, watched the next time: it writes past them, or not at all.
 
 A step may write through ``.data``, in a fused kernel, through a pointer that it gives to one. What it only reads, and
 computes a new value of that nothing uses, it does not write.
@@ -6,6 +6,7 @@ computes a new value of that nothing uses, it does not write.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -52,12 +53,12 @@ class StepWatch:
         self._guard.run(self._note, func, args, kwargs, result)
         return result
 
-    def dropped(self) -> dict[int, int]:
-        """Parameter -> where its new value was computed that nothing used; {} where something may have written some."""
-        if self._touched:
+    def dropped(self, still: frozenset[int]) -> dict[int, int]:
+        """Parameter, of those -> where its new value was computed that nothing used; {} where some may be written."""
+        if not self._touched.isdisjoint(still):
             return {}
-        gone = {number for number in self._made if self._is_gone(number)}
-        return {parameter: site for number, (parameter, site) in self._made.items() if number in gone}
+        made = [(number, *each) for number, each in self._made.items() if each[0] in still]
+        return {parameter: site for number, parameter, site in made if self._is_gone(number)}
 
     def _is_gone(self, number: int) -> bool:
         """Whether a value is no longer there, nor anything that was computed of it: a mean was only looked at."""
@@ -112,9 +113,11 @@ class StepWatch:
         if gradients:
             self._gradients[number] = self._gradients.get(number, set()) | gradients
         both = values & gradients
-        if result is not None and len(both) == 1 and number not in inputs:
+        if result is not None and len(both) == 1:
             (parameter,) = both
-            if shape_of(result) == self._shapes[parameter]:
+            shape, own = shape_of(result), self._shapes[parameter]
+            as_many = number in inputs and math.prod(shape) == math.prod(own)
+            if as_many or (shape == own and number not in inputs):
                 self._made[number] = parameter, self._recording.stacks.here(0)
 
     def _numbers(self, values: Iterable[Any]) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ class Steps:
         self._optimizers = optimizers
         self._aside = StandingAside(recording)
         self._still: dict[int, int] = {}
-        """Optimizers of which no step moved a version counter so far -> how many of their steps are still watched."""
+        """Optimizers whose steps leave some version counters as they were -> how many more are watched."""
         self.options: StrayOptions | None = None
         """Told after each step."""
         self.prints: Compared | None = None
@@ -235,8 +235,8 @@ class Steps:
         step = Step(
             op, opened.optimizer, op, opened.site, tuple(facts), error, opened.start, opened.rates, opened.closure
         )
-        if opened.watch is not None and not step.counted and not error:
-            dropped = opened.watch.dropped()
+        if opened.watch is not None and not error:
+            dropped = opened.watch.dropped(_left_still(step))
             if dropped:
                 site = list(dropped.values())[-1]
                 recording.events.append(UpdateDropped(op, site, opened.optimizer, kind, tuple(dropped)))
@@ -246,8 +246,17 @@ class Steps:
         self._suspect(step)
 
     def _suspect(self, step: Step) -> None:
-        """Watch the next step of an optimizer that moves no version counter although it has gradients."""
-        if step.counted:
+        """Watch the next step of an optimizer that moves no version counter of some parameters that have gradients.
+
+        Torch's own write to all or to none, and a fused one moves no counter.
+        """
+        partly = step.counted and self.recording.optimizers[step.optimizer].module.startswith("torch.optim.")
+        if partly or not _left_still(step):
             self._still[step.optimizer] = 0
-        elif any(p.gradient >= 0 for p in step.parameters):
+        else:
             self._still.setdefault(step.optimizer, _WATCHED)
+
+
+def _left_still(step: Step) -> frozenset[int]:
+    """The parameters with a gradient whose version counters the step did not move."""
+    return frozenset(p.tensor for p in step.parameters if p.gradient >= 0 and p.version_after <= p.version_before)

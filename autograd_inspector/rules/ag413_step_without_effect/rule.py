@@ -24,10 +24,17 @@ from autograd_inspector.analysis.optimizers.unread_options import UnreadOption, 
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.program_events import OptionStray, ParametersConverted, SchedulerStepped, UpdateDropped
+from autograd_inspector.model.program_events import (
+    OptionStray,
+    ParametersConverted,
+    SchedulerStepped,
+    StateLoaded,
+    UpdateDropped,
+)
 from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag413_step_without_effect.undone import undone
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -64,6 +71,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for event, step in dropped_updates(analysis):
         yield _dropped(analysis, event, step)
+    yield from undone(analysis)
     for found in at_zero(analysis):
         yield _at_zero(analysis, found)
     for rounded in rounded_away(analysis):
@@ -116,6 +124,8 @@ def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
 
 def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
     kinds = join_names(dict.fromkeys(made.type for made in found.made)) or found.stepped.type
+    if found.loaded is not None:
+        return _parted_by_a_load(analysis, found, kinds, found.loaded)
     name, following = variable(analysis, found.following), found.following
     old, new = found.optimizer.type, following.type
     which = f"a new {new}" if old == new else f"{new}"
@@ -133,6 +143,24 @@ def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
         (kinds, new, "lr"),
         ops=(found.step.op,),
         cures=tuple(cure for made in found.made[-1:] for cure in made_again(analysis, made.site, following.site)),
+    )
+
+
+def _parted_by_a_load(analysis: Analysis, found: LeftBehind, kinds: str, loaded: StateLoaded) -> Problem:
+    outer, inner = found.optimizer.type, found.following.type
+    return Problem(
+        "warning",
+        f"{kinds} changes the lr in the param_groups of {outer}, but {inner}, which steps, has others: its "
+        "load_state_dict() replaced the param_groups that both had shared",
+        f"Share them again after the load: `self.param_groups = inner.param_groups` in the load_state_dict() of {outer}.",
+        analysis.places(
+            (loaded, "state loaded here, with new param_groups"),
+            *((made, "scheduler created here") for made in found.made),
+            (found.stepped, "scheduler stepped here"),
+            (found.step, "steps with its own lr here"),
+        ),
+        (kinds, outer, inner, "lr", "param_groups"),
+        ops=(found.step.op,),
     )
 
 
@@ -166,12 +194,13 @@ def _unread(analysis: Analysis, found: UnreadOption) -> Problem:
 
 def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
     names = [name_of(analysis, tensor) for tensor in event.tensors]
+    none = "these parameters" if step.counted else "any parameter"
     return Problem(
         "warning",
-        f"{event.api} computes new values of {summarize_names(names)} and drops them: it does not write to any parameter, so "
+        f"{event.api} computes new values of {summarize_names(names)} and drops them: it does not write to {none}, so "
         f"{agree(names, 'it does', 'they do')} not change",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or in place "
-        "`p.sub_(lr * update)`. Assigning to the variable `p` only rebinds the name.",
+        "`p.sub_(lr * update)`. Assigning to the variable `p` only rebinds the name, and reshape() may return a copy.",
         analysis.places((event, "new value computed and dropped here"), (step, "step() called here")),
         tuple(names),
         ops=(step.op,),

@@ -1,0 +1,93 @@
+"""AG416: target networks and averages of which a part stays behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.followers import LeftBehind, Unused, left_behind, unused
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A target network or an average of the weights is updated in part only, or is updated and never called.
+
+    Why it matters
+        What the update leaves out keeps the values of the day when the copy was made. Its layers no longer fit each
+        other: heads that follow the trained model compute with features of an untrained one, and in eval mode batch
+        norm normalizes with statistics of other weights. Nothing raises, and the targets are wrong.
+
+    Example
+        ::
+
+            import copy
+
+            target = copy.deepcopy(net).requires_grad_(False)
+            for _ in range(3):
+                optimizer.zero_grad()
+                (net(x) - target(x).detach()).pow(2).mean().backward()
+                optimizer.step()
+                with torch.no_grad():
+                    target[-1].weight.lerp_(net[-1].weight, 0.1)
+
+    Fix
+        ::
+
+            import copy
+
+            target = copy.deepcopy(net).requires_grad_(False)
+            for _ in range(3):
+                optimizer.zero_grad()
+                (net(x) - target(x).detach()).pow(2).mean().backward()
+                optimizer.step()
+                with torch.no_grad():
+                    for t, p in zip(target.parameters(), net.parameters()):
+                        t.lerp_(p, 0.1)
+
+    References
+        torch.optim.swa_utils.AveragedModel (use_buffers) and update_bn.
+    """
+    for behind in left_behind(analysis):
+        yield _behind(analysis, behind)
+    for idle in unused(analysis):
+        yield _unused(analysis, idle)
+
+
+def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
+    names, own = names_of(analysis, found.tensors), names_of(analysis, found.counterparts)
+    buffers = analysis.capture.tensors[found.tensors[0]].kind == "buffer"
+    stays, their = agree(names, "stays what it was", "stay what they were"), agree(names, "its", "their")
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {stays}: the program updates other parameters of that copy in each iteration, "
+        f"and {summarize_names(own)}, {their} {agree(own, 'counterpart', 'counterparts')} in the trained model, "
+        f"{agree(own, 'moves', 'move')}",
+        "Copy the buffers as well: `for t, p in zip(average.buffers(), model.buffers()): t.copy_(p)`. Or call "
+        "torch.optim.swa_utils.update_bn(loader, average) before the evaluation."
+        if buffers
+        else "Update all parameters of the copy: `for t, p in zip(target.parameters(), model.parameters()): t.lerp_(p, tau)`.",
+        analysis.places(
+            (found.followed, "only others updated here"),
+            (found.switch, "put into eval mode here"),
+            (found.read, "old values used here"),
+        ),
+        tuple(names),
+        ops=(found.followed.index, found.read.index),
+    )
+
+
+def _unused(analysis: Analysis, found: Unused) -> Problem:
+    return Problem(
+        "warning",
+        f"{found.copy} is updated like {found.other}, and nothing calls it: beside {found.other}, the program calls {found.module}",
+        f"Call {found.copy} there instead of {found.module}; or do not keep {found.copy}.",
+        analysis.places(
+            (found.instead, f"{found.module} called here"),
+            (found.beside, f"{found.other} called here"),
+            (found.followed, "updated without use here"),
+        ),
+        (found.copy, found.module),
+        ops=(found.instead.index, found.followed.index),
+    )

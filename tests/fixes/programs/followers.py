@@ -1,0 +1,98 @@
+"""Target networks and averages that are updated in part, or in vain (AG416)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+FOLLOW = """
+def follow(targets, sources):
+    with torch.no_grad():
+        for t, p in zip(targets, sources):
+            t.lerp_(p, 0.5)
+"""
+
+CASES = {
+    "a target follows in part": case(
+        "AG416",
+        FOLLOW
+        + """
+net = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 1))
+target = copy.deepcopy(net).requires_grad_(False)
+start = target[0].weight.clone()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+for _ in range(3):
+    optimizer.zero_grad()
+    (net(x) - target(x) - 1).pow(2).mean().backward()
+    optimizer.step()
+    follow(target[2].parameters(), net[2].parameters())
+""",
+        by(
+            "Update all parameters of the copy",
+            "follow(target[2].parameters(), net[2].parameters())",
+            "follow(target.parameters(), net.parameters())",
+        ),
+        symptom="torch.equal(target[0].weight, start)",
+    ),
+    "an average has old statistics": case(
+        "AG416",
+        FOLLOW
+        + """
+net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+average = copy.deepcopy(net).requires_grad_(False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+for _ in range(3):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+    follow(average.parameters(), net.parameters())
+average.eval()
+with torch.no_grad():
+    average(x)
+""",
+        by(
+            "Copy the buffers as well",
+            "average.eval()",
+            "for t, p in zip(average.buffers(), net.buffers()): t.copy_(p)\naverage.eval()",
+        ),
+        by(
+            "call torch.optim.swa_utils.update_bn(loader, average) before the evaluation",
+            "average.eval()",
+            "torch.optim.swa_utils.update_bn([x], average)\naverage.eval()",
+        ),
+        symptom="not average[1].running_mean.any()",
+    ),
+    "a target that nothing calls": case(
+        "AG416",
+        FOLLOW
+        + """
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.value = nn.Linear(4, 1), nn.Linear(4, 1), nn.Linear(4, 1)
+        self.old_one, self.old_two = copy.deepcopy(self.one), copy.deepcopy(self.two)
+agent = Agent()
+agent.old_one.requires_grad_(False)
+agent.old_two.requires_grad_(False)
+optimizer = torch.optim.SGD([p for p in agent.parameters() if p.requires_grad], lr=0.1)
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+pairs = [(agent.old_one, agent.one), (agent.old_two, agent.two)]
+def loss():
+    own = (agent.one(x) - 1).pow(2).mean() + (agent.two(x) - 1).pow(2).mean()
+    first = agent.old_one(x)
+    second = agent.two(x)
+    return own + (torch.minimum(first, second) - agent.value(x)).pow(2).mean()
+for _ in range(3):
+    optimizer.zero_grad()
+    loss().backward()
+    optimizer.step()
+    for target, source in pairs:
+        follow(target.parameters(), source.parameters())
+kept = len(pairs) > 1 and "old_two" not in loss.__code__.co_names
+""",
+        by("Call old_two there instead of two", "    second = agent.two(x)", "    second = agent.old_two(x)"),
+        by("do not keep old_two", ", (agent.old_two, agent.two)]", "]"),
+        symptom="kept",
+    ),
+}
