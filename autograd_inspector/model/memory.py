@@ -17,7 +17,7 @@ def distinct_bytes(tensors: Iterable[SavedTensor], excluded: frozenset[int] = fr
 class Held:
     """What saved tensors hold in memory; others can be added without looking at each tensor again."""
 
-    __slots__ = ("_several", "_spans", "nbytes")
+    __slots__ = ("nbytes", "several", "spans")
 
     def __init__(self, tensors: Iterable[SavedTensor], excluded: frozenset[int] = frozenset()) -> None:
         self.nbytes = 0
@@ -37,28 +37,32 @@ class Held:
         for storage, parts in several.items():
             start, end = spans[storage]
             self.nbytes += _covered(parts) - (end - start)
-        self._spans, self._several = spans, several
+        self.spans = spans
+        """Storage -> its part that was saved, or the first of several."""
+        self.several = several
+        """Of which storages several parts were saved, and which."""
 
     def take(self, other: Held) -> None:
         """Add what another holds, which is of no use afterwards."""
         self.nbytes += other.nbytes
-        if len(other._spans) > len(self._spans):  # the smaller goes into the larger
-            self._spans, other._spans = other._spans, self._spans
-            self._several, other._several = other._several, self._several
-        for storage in self._spans.keys() & other._spans.keys():
-            ours, theirs = self._parts(storage), other._parts(storage)
+        if len(other.spans) > len(self.spans):  # the smaller goes into the larger
+            self.spans, other.spans = other.spans, self.spans
+            self.several, other.several = other.several, self.several
+        for storage in self.spans.keys() & other.spans.keys():
+            ours, theirs = self.parts(storage), other.parts(storage)
             if ours == theirs and len(ours) == 1:
                 [(start, end)] = ours
                 self.nbytes -= end - start
                 continue
             both = ours | theirs
             self.nbytes += _covered(both) - _covered(ours) - _covered(theirs)
-            other._several[storage] = both
-        self._spans |= other._spans
-        self._several |= other._several
+            other.several[storage] = both
+        self.spans |= other.spans
+        self.several |= other.several
 
-    def _parts(self, storage: int) -> set[Span]:
-        return self._several.get(storage) or {self._spans[storage]}
+    def parts(self, storage: int) -> set[Span]:
+        """The parts of a storage that are held."""
+        return self.several.get(storage) or {self.spans[storage]}
 
 
 def _covered(parts: set[Span]) -> int:

@@ -192,7 +192,7 @@ def _expanded(analysis: Analysis, op: Op, what: str) -> Problem | None:
         "error" if analysis.capture.error else "info",
         f"`{op.name}` cannot modify {summarize_names(names)} in place: several elements share one memory location, as expand() "
         "leaves them",
-        "Give it memory of its own: call `.clone()` after the expand.",
+        "Call `.clone()` after the expand, so that its elements do not share memory.",
         analysis.places(
             *((analysis.capture.ops[at], "expanded here") for at in made[:1]), (steps[0].site, "step() called here")
         ),

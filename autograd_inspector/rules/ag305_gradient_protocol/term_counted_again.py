@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
