@@ -15,7 +15,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)
 net(torch.ones(2, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("call `.clone()` after the expand", "template.expand(3, -1)", "template.expand(3, -1).clone()"),
+        by("Call `.clone()` after the expand", "template.expand(3, -1)", "template.expand(3, -1).clone()"),
     ),
     "a leaf is modified": case(
         "AG203",
