@@ -12,7 +12,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in_place
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import GradRead, Step
+from autograd_inspector.model.event import GradRead, GradWrite, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Operand, Remedies, Remove
 from autograd_inspector.model.rewrites import AsList, NotCopied
@@ -89,7 +89,7 @@ class _Order:
                 self._stepped.setdefault(parameter.tensor, []).append(step)
 
     def verdict(self, read: GradRead) -> tuple[str, int]:
-        """("late" / "inside" / "early" / "zero" / "" for right, the site of the clearing before it or of the step)."""
+        """("late" / "inside" / "early" / "copied" / "zero" / "" for right, the site of what came before it, or the step)."""
         analysis = self._analysis
         last = next((run for run in reversed(self._runs.get(read.tensor, ())) if run.end <= read.at), None)
         computed = last.end if last is not None else -1
@@ -107,8 +107,29 @@ class _Order:
         zeroed = zeroed_in_place(analysis, gradients_of(analysis, [read.tensor]), computed, read.at)
         if zeroed is not None:
             return "early", zeroed.site
+        return self._verdict_in_time(read, computed)
+
+    def _verdict_in_time(self, read: GradRead, computed: int) -> tuple[str, int]:
+        """The verdict on what is read between backward() and the step."""
+        copied = self._copied(read, computed)
+        if copied is not None:
+            return "copied", copied.site
         used = next((step.site for step in self._stepped.get(read.tensor, ()) if step.at >= read.at), -1)
         return ("zero", used) if read.clips == 0 and used >= 0 else ("", -1)
+
+    def _copied(self, read: GradRead, since: int) -> GradWrite | None:
+        """Where the gradient had become the .grad of what is stepped instead, which keeps it until that step."""
+        capture, flow = self._analysis.capture, self._analysis.flow
+        writes = [] if read.tensor in self._stepped else capture.grad_writes
+        for write in writes:
+            if not (since <= write.at <= read.at and write.tensor in self._stepped and write.gradient >= 0):
+                continue
+            above = flow.upstream([(write.gradient, write.at)], lambda *_: True)
+            step = next((step for step in self._stepped[write.tensor] if step.at >= read.at), None)
+            again = step is not None and self._analysis.timeline.writes_of(write.tensor).within(read.at + 1, step.at)
+            if step is not None and not again and any(read.gradient in op.inputs for op, _ in above):
+                return write
+        return None
 
     def _steps(self, tensor: int, start: int, end: int) -> list[Step]:
         return [step for step in self._stepped.get(tensor, ()) if start <= step.at < end]
@@ -119,13 +140,22 @@ _TEXTS = {
     "inside": "the gradients of {} are clipped after step() used them, in hooks that ran in backward()",
     "early": "the gradients of {} are clipped before backward() computed them",
     "other": "the gradients of {} are clipped, but no backward() computes them",
+    "copied": "the gradients of {} are clipped after they were copied to the parameters that step() updates",
     "zero": "the gradients of {} are clipped to a limit of 0",
     "nothing": "clipping gets no parameters at all: a generator such as net.parameters() can be iterated only "
     "once, and something else (the optimizer) already exhausted it",
 }
+_OTHERS = {"other", "copied"}
+"""What is clipped is not what is stepped."""
+_ROLES = {
+    "early": "gradients cleared here",
+    "other": "gradients cleared here",
+    "copied": "gradients copied here",
+}
 _FIXES = {
     "inside": "Clip each gradient in the hook, before its step().",
     "other": "These parameters are not trained. Clip the parameters that the optimizer holds.",
+    "copied": "Clip before the gradients are copied, or clip the parameters that the optimizer holds.",
     "zero": "Pass a limit above 0, or skip the call where clipping is switched off.",
     "nothing": "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping.",
 }
@@ -136,7 +166,7 @@ def _clip_finding(
 ) -> Problem:
     what, other = verdict
     names = [name_of(analysis, read.tensor) for read in reads]
-    role = "step() uses the gradients here" if what in {"late", "inside", "zero"} else "gradients cleared here"
+    role = _ROLES.get(what, "step() uses the gradients here")
     effect = "clip_grad has nothing to clip and raises" if raised else "clip_grad has no effect"
     if what == "zero":
         effect = "every gradient becomes zero, and step() learns nothing from them"
@@ -146,7 +176,10 @@ def _clip_finding(
         _FIXES.get(what, "Clip between backward() and step()."),
         (*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())),
         tuple(dict.fromkeys(names)) or ("clip_grad",),
-        cures=tuple(_moved(analysis, site, what, other) if what != "other" else _of_the_stepped(analysis, site, reads)),
+        cures=(
+            *_moved(analysis, site, what, other),
+            *(_of_the_stepped(analysis, site, reads) if what in _OTHERS else ()),
+        ),
     )
 
 
@@ -168,7 +201,7 @@ def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Rem
         yield from ((AsList(place),) for place in analysis.user_frames(site, "")[:1])
     if what == "zero":
         yield from ((Remove(place),) for place in analysis.user_frames(site, "")[:1])
-    if what == "late":
+    if what in {"late", "copied"}:
         yield from brought_forward(analysis, site, other)
     if what == "early":
         line = analysis.capture.place(site)

@@ -194,3 +194,20 @@ def test_a_model_that_changes_without_a_call_of_torch():
         for replacement in observe(program).replacements
     ]
     assert told == [("1 = Linear", True, False), ("", False, True)]
+
+
+def test_a_model_that_becomes_a_part_is_called_by_its_place_with_all_in_it():
+    """A teacher that was called on its own, and that a distiller holds from then on."""
+    teacher = nn.Sequential(nn.Linear(3, 3))
+
+    def program():
+        teacher(torch.ones(1, 3))
+        distiller = nn.ModuleDict({"teacher": teacher, "student": nn.Linear(3, 3)})
+        list(distiller.parameters())
+        distiller["student"](torch.ones(1, 3))
+        distiller["teacher"](torch.ones(1, 3))
+        return distiller
+
+    capture = observe(program)
+    assert [call.path for call in capture.calls] == ["", "0", "student", "teacher", "teacher.0"]
+    assert len({call.root for call in capture.calls[2:]}) == 1

@@ -327,3 +327,29 @@ def test_gradients_of_an_optimizer_of_a_copy():
             optimizer.step()
 
     diagnosed(program, "AG404", "A copy.", "weight", severity="warning")
+
+
+def test_gradients_that_were_copied_before_they_are_clipped():
+    """Master weights: the copies that the optimizer steps with are not clipped; clipping those, or before, is right."""
+
+    def trained(clip_first=False, clip_masters=False):
+        net = nn.Linear(4, 1).bfloat16()
+        masters = [p.detach().float().requires_grad_() for p in net.parameters()]
+        optimizer = torch.optim.SGD(masters, lr=0.1)
+        for _ in range(2):
+            net.zero_grad()
+            net(torch.ones(3, 4, dtype=torch.bfloat16)).sum().backward()
+            if clip_first:
+                nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            for p, m in zip(net.parameters(), masters, strict=True):
+                m.grad = p.grad.float()
+            if not clip_first:
+                nn.utils.clip_grad_norm_(masters if clip_masters else list(net.parameters()), 1.0)  # Late.
+            optimizer.step()
+            with torch.no_grad():
+                for p, m in zip(net.parameters(), masters, strict=True):
+                    p.copy_(m)
+
+    finding = diagnosed(trained, "AG305", "# Late.", "after they were copied", "weight", severity="warning")
+    assert [place.role for place in finding.locations if "copied" in place.role]
+    calm(lambda: trained(clip_first=True), lambda: trained(clip_masters=True))

@@ -45,6 +45,31 @@ optimizer.step()
         by("clear the gradients between the two", "loss.backward()\n", "optimizer.zero_grad()\nloss.backward()\n"),
         symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 2.0))",
     ),
+    "copied gradients are clipped too late": case(
+        "AG305",
+        NET
+        + """
+masters = [p.detach().double().requires_grad_() for p in net.parameters()]
+optimizer = torch.optim.SGD(masters, lr=0.1)
+first = masters[0].detach().clone()
+(net(x).sum() * 100).backward()
+for p, m in zip(net.parameters(), masters):
+    m.grad = p.grad.double()
+nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+optimizer.step()
+moved = (masters[0].detach() - first).norm()
+net.load_state_dict({name: m.detach().float() for name, m in zip(net.state_dict(), masters)})
+""",
+        by(
+            "Clip before the gradients are copied",
+            "for p, m in zip(net.parameters(), masters):\n    m.grad = p.grad.double()\n"
+            "nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n",
+            "nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n"
+            "for p, m in zip(net.parameters(), masters):\n    m.grad = p.grad.double()\n",
+        ),
+        by("clip the parameters that the optimizer holds", "norm_(net.parameters(), 1.0)", "norm_(masters, 1.0)"),
+        symptom="moved > 1",
+    ),
     "a growing total is differentiated each time": case(
         "AG305",
         NET

@@ -60,15 +60,24 @@ class KnownModules:
         return self._places[key] if ref is not None and ref() is module else None
 
     def put(self, module: nn.Module, root: Root, path: str) -> None:
-        """A module was seen there. One that is part of a larger root stays known as that."""
+        """A module was seen there. One that is part of another root stays known as that, until that has become a part.
+
+        Parts are put behind what they are in.
+        """
         key, place = id(module), self.place_of(module)
         if place is None:
             self._within[key] = set()
             self._calls.pop(key, None)
         self._within[key].add(root.number)
-        if place is None or place.root is root or not place.path or place.gone:
+        if place is None or place.root is root or not place.path or self._has_moved(place.root, root):
             self._places[key], self._roots[key], self._numbers[key] = Place(root, path), root.ref, root.number
             self._refs[key] = weakref.ref(module)
+
+    def _has_moved(self, old: Root, new: Root) -> bool:
+        """Whether a root is gone, or was put into another one."""
+        model = old.ref()
+        place = None if model is None else self.place_of(model)
+        return model is None or (place is not None and place.root is new)
 
     def root_of(self, module: nn.Module) -> Root | None:
         """The root that a module is itself, None where it is none that was met."""
