@@ -30,8 +30,9 @@ def in_terminal(columns, *arguments, lines=25):
     command = [sys.executable, "-m", "autograd_inspector", *map(str, arguments)]
     with terminal(columns, lines) as there:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": there.stream}
-        # Spelled out: readline, which pytest imports, puts COLUMNS where only children see it.
-        with subprocess.Popen(command, env=dict(os.environ), **streams) as process:
+        # readline, which pytest imports, puts the size of its own terminal where only children see it.
+        own = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        with subprocess.Popen(command, env=own, **streams) as process:
             return there.text(), process.stdout.read()
 
 

@@ -26,8 +26,10 @@ def environment(monkeypatch):
 
 
 def test_a_terminal():
-    """Its own width, and colours."""
-    assert terminal_of(Screen()) == Terminal(132, color=True)
+    """Its own width, colours, and as many lines as it shows."""
+    terminal = terminal_of(Screen())
+    assert (terminal.width, terminal.color, terminal.encoding) == (132, True, None)
+    assert terminal.height > 0
 
 
 def test_a_file_or_a_pipe():

@@ -42,13 +42,17 @@ def unoptimized_of(
     """
     if not capture.steps:
         return _unpaired(capture) if not capture.ops else None
-    last, *others = dict.fromkeys(step.optimizer for step in reversed(capture.steps))
+    last_steps = {step.optimizer: step for step in capture.steps}
+    last = capture.steps[-1].optimizer
     found = _left_out(capture, last, writes_to, flow, stood_in)
-    for optimizer in others if found is None else ():
-        found = _left_out(capture, optimizer, writes_to, flow, stood_in)
-        if found is not None and found.orphans:
-            return found
-    return found if found is not None and found.optimizer.id == last else None
+    if found is not None:
+        return found
+    for number, step in last_steps.items():
+        if number != last and any(p.gradient < 0 for p in step.parameters):
+            found = _left_out(capture, number, writes_to, flow, stood_in)
+            if found is not None and found.orphans:
+                return found
+    return None
 
 
 def _left_out(
@@ -186,13 +190,11 @@ def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
 
 
 def _made_of(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
-    """Whether a bare Parameter was computed from the values of the old one, and has its attribute's name."""
+    """Whether a bare leaf was computed from the values of the old one, in whose place it is used."""
     a, b = capture.tensors[new], capture.tensors[old]
-    same = a.kind == b.kind == "parameter" and a.shape == b.shape and not (a.names or b.names)
-    attribute = a.variable.rpartition(".")[2]
-    if not same or not attribute or attribute != b.variable.rpartition(".")[2]:
+    if a.shape != b.shape or a.names or b.names:
         return False
-    return any(old in op.inputs for op, _ in flow.upstream([(new, a.first_use)], lambda *_: True))
+    return any(old in op.inputs for op, _ in flow.upstream([(new, a.first_use + 1)], lambda *_: True))
 
 
 def _updated_by_hand(capture: Capture, tensor: int, held: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:
