@@ -32,8 +32,8 @@ EACH = 5
 """So many variants of each program that is drawn: the original is run once for all of them."""
 Pair = tuple[Path, str]
 ANOTHER_PROGRAM = {
-    # What keeps a gradient is plain Python, which is read off the text: of a list in an attribute or an item, or a lambda,
-    # nothing is known.
+    # What keeps a gradient is plain Python, which is read off the text: of a list in an attribute or an item, or of a
+    # lambda, nothing is known.
     ("multitask/pcgrad_flat", "variables as attributes"),
     ("multitask/pcgrad_flat", "variables as items"),
     ("multitask/pcgrad_flat", "statements in lambdas"),
