@@ -301,12 +301,13 @@ class Session:
     def introduce(self, models: Iterable[nn.Module], optimizers: Iterable[Optimizer], *, lasting: bool = False) -> None:
         """Meet models and optimizers before the program uses them: then it is known what is meant to learn.
 
-        ``lasting``: whoever introduces them holds the optimizers until the capture is over.
+        ``lasting``: whoever introduces them holds the optimizers until the capture is over. May be called in each step:
+        a model is looked at once.
         """
         try:
             with DisableTorchFunction():
                 for model in models:
-                    self.modules.scan(model)
+                    self.modules.meet(model)
                 for optimizer in optimizers:
                     number = self.optimizers.id_of(optimizer)
                     if lasting:

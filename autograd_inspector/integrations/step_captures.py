@@ -7,7 +7,6 @@ older steps would have to be folded, which costs more than a new capture.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.observers.optimizers.placement import unwrapped
 from autograd_inspector.capture.retention.folding import WHOLE
 from autograd_inspector.capture.session import Session
-from autograd_inspector.capture.undisturbed.holding import by
+from autograd_inspector.capture.undisturbed.holding import Held
 from autograd_inspector.capture.vitals.collector import Vitals
 from autograd_inspector.integrations.options import Options
 from autograd_inspector.interrupts import is_interrupt
@@ -27,18 +26,16 @@ MOST_OPS: Final = 10_000
 
 
 class StepCaptures:
-    """The capture that is open, if any. ``holder`` is whoever closes it; ``vitals`` goes on from step to step."""
+    """The capture that is open, if any; ``held``: whether it can still be closed. ``vitals`` goes on between steps."""
 
-    def __init__(self, holder: object, options: Options, vitals: Vitals | None) -> None:
+    def __init__(self, held: Held, options: Options, vitals: Vitals | None) -> None:
         self.session: Session | None = None
-        self._holder = weakref.ref(holder)
+        self._held = held
         self._options = options
         self._vitals = vitals
         self._steps = 0
         """That the open capture has recorded in whole."""
         self._lasting = False
-        self._met: weakref.WeakSet[nn.Module | Optimizer] = weakref.WeakSet()
-        """Introduced to it."""
 
     @property
     def goes_on(self) -> bool:
@@ -53,11 +50,9 @@ class StepCaptures:
         if self.session is None:
             self._open(step, lasting=lasting and self._vitals is None)
         inner = map(unwrapped, optimizers)
-        new_models = [model for model in models if model not in self._met]
-        new_optimizers = [each for each in inner if isinstance(each, Optimizer) and each not in self._met]
-        if self.session is not None and (new_models or new_optimizers):
-            self.session.introduce(new_models, new_optimizers, lasting=True)
-            self._met.update([*new_models, *new_optimizers])
+        if self.session is not None:
+            known = [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)]
+            self.session.introduce(models, known, lasting=True)
 
     def ended(self) -> None:
         """The step is over; a capture that goes on is left open."""
@@ -82,14 +77,13 @@ class StepCaptures:
     def _open(self, step: int, *, lasting: bool) -> None:
         if self._vitals is not None:
             self._vitals.before, self._vitals.one_step = step - 1, True
-        self._steps, self._lasting, self._met = 0, lasting, weakref.WeakSet()
+        self._steps, self._lasting = 0, lasting
         session = self.session = Session(
             values=self._options.get("values", False),
             yields=True,
             vitals=self._vitals,
             eager=self._options.get("compiled") == "eager",
         )
-        holder = self._holder()
-        session.start(held=by(holder if holder is not None else self))
+        session.start(held=self._held)
         if lasting:
             session.recording.note(f"The capture began with step {step:,} of the training.")

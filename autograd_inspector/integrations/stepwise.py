@@ -15,6 +15,7 @@ from torch import nn
 from autograd_inspector.api.ranks import RanksReport, left_behind
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.session import current
+from autograd_inspector.capture.undisturbed.holding import by
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.vitals.collector import Vitals as Collector
 from autograd_inspector.capture.vitals.freezing import frozen
@@ -56,7 +57,7 @@ class Stepwise:
         """Which step that was, counted from 1."""
         self._log = log
         self._options = options
-        self._captures = StepCaptures(self, options, None)
+        self._captures = StepCaptures(by(self), options, None)
         self._open = 0
         """The step that runs; 0: none."""
         self._schedule = schedule_of(options)
@@ -82,7 +83,7 @@ class Stepwise:
         self._aside = not (main or self._options.get("all_ranks", False))
         self._folder = Path(self._options.get("directory") or Path(folder) / "autograd-inspector")
         self._vitals = Collector() if self._options.get("vitals", False) else None
-        self._captures = StepCaptures(self, self._options, self._vitals)
+        self._captures = StepCaptures(by(self), self._options, self._vitals)
 
     def finish(self) -> None:
         """The run is over: nothing stays open, and the vitals are written."""

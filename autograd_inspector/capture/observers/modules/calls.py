@@ -255,6 +255,11 @@ class Modules:
         place = self._met_modules.place_of(module)
         return None if place is None else place.path
 
+    def meet(self, model: nn.Module) -> None:
+        """Read the names of a model's modules, parameters and buffers, unless it is a root already."""
+        if self._met_modules.root_of(model) is None:
+            self.scan(model)
+
     def scan(self, model: nn.Module) -> Root:
         """(Re)read the names of a root's modules, parameters and buffers."""
         root = self._met_modules.root_of(model) or self._meet(model)
