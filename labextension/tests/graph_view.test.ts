@@ -342,6 +342,27 @@ test("what is to fit while it is laid out fits when it is there", async () => {
   expect(sight()).toEqual(first);
 });
 
+test("what is to fit in the moment between the new picture and the end of the work fits too", async () => {
+  open(many(3_000));
+  const sight = () =>
+    all(".agi-minimap rect.agi-sight, .agi-svg > g").map((each) => each.outerHTML.slice(0, 200));
+  view.expandAll();
+  const busy = await new Promise<string | null>((drawn) => {
+    const observer = new MutationObserver(() => {
+      observer.disconnect();
+      const at = graphRoot().getAttribute("aria-busy");
+      view.fit();
+      drawn(at);
+    });
+    observer.observe(all(".agi-svg")[0]!, { childList: true, subtree: true });
+  });
+  expect(busy).toBe("true");
+  await done();
+  const first = sight();
+  view.fit();
+  expect(sight()).toEqual(first);
+});
+
 test("of what was asked for only the last is drawn", async () => {
   open(many(3_000));
   view.expandAll();

@@ -24,10 +24,6 @@ export class Latest {
 
   constructor(private readonly busy: (on: boolean) => void) {}
 
-  get running(): boolean {
-    return this.#running !== null;
-  }
-
   run(work: Work<void>, large: boolean): void {
     this.stop();
     if (!large) {

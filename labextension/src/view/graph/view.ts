@@ -60,6 +60,8 @@ export class Picture {
   readonly #painter = new Painter(this);
   readonly #progress = el("div", { class: "agi-progress", role: "status" });
   readonly #latest = new Latest((on) => this.#busy(on));
+  /** What is open is not yet what is drawn. */
+  #stale = false;
   #fitting = false;
   readonly #theme = new MutationObserver(() => this.#recolour());
 
@@ -104,12 +106,13 @@ export class Picture {
   /** `move`: the camera, before anything is painted. Of a large picture this comes later, and only the last of them. */
   rebuild(move: () => void = () => {}): void {
     const large = count(this.layout.tree, this.open) > AT_ONCE;
+    this.#stale = true;
     this.#latest.run(this.#rebuilding(move), large);
   }
 
   /** All of the picture in sight; of one that is being laid out, when it is there. */
   fit(): void {
-    if (this.#latest.running) this.#fitting = true;
+    if (this.#stale) this.#fitting = true;
     else this.placing.fit();
   }
 
@@ -118,6 +121,7 @@ export class Picture {
     const byId = new Map(scene.items.map((item) => [item.id, item]));
     yield;
     const legend = yield* listing(scene, this.facts);
+    this.#stale = false;
     this.scene = scene;
     this.camera.scene = scene;
     this.#byId = byId;
