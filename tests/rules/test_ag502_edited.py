@@ -71,7 +71,7 @@ def test_one_step_shows_that_a_parameter_becomes_a_result():
             recorded_average(mean, p)
 
     found = diagnosed(
-        one_step, "AG502", "mean.mul_(0.9)", "no longer leaves", "average.weight", severity="warning",
+        one_step, "AG502", "mean.mul_(0.9)", "no longer a leaf", "mean", severity="warning",
         where=recorded_average,
     )  # fmt: skip
     assert "no_grad" in found.fix
