@@ -61,6 +61,7 @@ def verify(outcome):
 
 TRUTH = Truth(
     fault="sqrt's gradient at zero is infinite, times zero NaN: all coordinates' gradients are NaN and are swept away",
+    values=True,
     names=("sqrt", "xyz"),
     repair=("        return torch.where(squared > 0, torch.where(squared > 0, squared, 1.0).sqrt(), 0.0)",),
 )
