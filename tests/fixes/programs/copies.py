@@ -32,6 +32,25 @@ net.load_state_dict(best)
         by("`copy.deepcopy(model.state_dict())` of a model", "net.state_dict()", "copy.deepcopy(net.state_dict())"),
         symptom="not torch.equal(start, net.weight)",
     ),
+    "a batch of the data is normalised in place": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+data = torch.randn(8, 4)
+raw = data.clone()
+for epoch in range(2):
+    for i in range(0, 8, 4):
+        batch = data[i : i + 4]
+        batch.sub_(0.5)
+        optimizer.zero_grad()
+        net(batch).pow(2).mean().backward()
+        optimizer.step()
+""",
+        by("Compute a new tensor", "batch.sub_(0.5)", "batch = batch.sub(0.5)"),
+        by("copy it where it is taken: `.clone()`", "data[i : i + 4]", "data[i : i + 4].clone()"),
+        symptom="not torch.equal(raw, data)",
+    ),
     "a clamped weight is dropped": case(
         "AG205",
         """
