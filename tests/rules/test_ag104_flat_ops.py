@@ -124,3 +124,39 @@ def test_rounding_is_told_without_reading_values():
         lambda: program(around=False), "AG303", "torch.round(", "encoder.weight", severity="warning", where=program
     )
     calm(lambda: program(around=True))
+
+
+def test_a_term_of_the_loss_that_is_rounded():
+    """A loss of rounded values has a value and no gradient: that another term trains does not make up for it."""
+
+    def program(rounded):
+        net = nn.Linear(8, 4)
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(2):
+            out = net(X)
+            picture = torch.round(out * 255) / 255 if rounded else out
+            trained(optimizer, F.mse_loss(picture, X[:, :4]) + 0.01 * out.abs().mean())
+
+    diagnosed(
+        lambda: program(rounded=True),
+        "AG303",
+        "torch.round(",
+        "net.weight",
+        "mse_loss",
+        severity="warning",
+        where=program,
+    )
+    calm(lambda: program(rounded=False))
+
+
+def test_rounded_values_beside_others_in_one_term():
+    """Where a term has another way to the parameters, the rounded part of it is left to the program."""
+
+    def program():
+        net = nn.Linear(8, 4)
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(2):
+            out = net(X)
+            trained(optimizer, F.mse_loss(out, torch.round(out)) + 0.01 * out.abs().mean())
+
+    silent(program)

@@ -249,11 +249,17 @@ def test_last_micro_batches_of_an_epoch():
         assert "one backward() call is left over" in found.message
 
 
+def test_last_micro_batches_that_count_in_the_next_epoch():
+    """Kept until then, they make its first step one of more micro-batches than the others: a hint as well."""
+    (found,) = inspected(accumulated(every=2, start="")).findings
+    assert (found.rule, found.severity) == ("AG305", "info")
+    assert "this step() uses 3" in found.message
+
+
 def test_no_micro_batches_are_left_over():
-    """A rest that is stepped with, or kept, is in order; so is a round that breaks off."""
+    """A rest that is stepped with is in order; so is a round that breaks off."""
     for healthy in (
         accumulated(every=2, rest=True),
-        accumulated(every=2, start=""),
         accumulated(every=1),
         accumulated(every=2, batches=6),
         broken_off,

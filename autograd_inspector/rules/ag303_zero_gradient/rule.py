@@ -18,6 +18,7 @@ from autograd_inspector.analysis.gradients.decisive_zeros import not_decisive
 from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.gradients.zero_slopes import zero_slopes
+from autograd_inspector.analysis.losses.idle_terms import idle_terms
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -80,7 +81,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         if zeros and _of_second_derivatives(analysis, op, zeros):
             continue
         yield _zero(analysis, op, sorted(leaves), ranges)
-    yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
+    partly = [found for found in flat if found.partial and found.op.site not in places]
+    terms = idle_terms(analysis, (found.op.index for found in partly))
+    yield from (_partly_zero(analysis, found, terms.get(found.op.index)) for found in partly)
     yield from cancelled(analysis)
     yield from own_target(analysis)
     yield from zero_second_derivatives(analysis, slopes)
@@ -175,16 +178,19 @@ def _cancelled(analysis: Analysis) -> dict[int, set[int]]:
     return found
 
 
-def _partly_zero(analysis: Analysis, found: Flat) -> Problem:
+def _partly_zero(analysis: Analysis, found: Flat, term: Op | None) -> Problem:
+    """``term``: what is added to the loss, and has no gradient at all for it."""
     names = names_of(analysis, found.parameters)
+    through = "this one" if term is None else f"the term `{term.name}`, which has a value and no gradient"
     return Problem(
-        "info",
+        "info" if term is None else "warning",
         f"`{found.op.name}` has derivative zero: {summarize_names(names)} {agree(names, 'learns', 'learn')} from other parts "
-        f"of the loss, and {agree(names, 'gets', 'get')} no gradient through this one",
+        f"of the loss, and {agree(names, 'gets', 'get')} no gradient through {through}",
         "If it needs one, use a straight-through estimator: `soft + (hard - soft).detach()`.",
-        analysis.user_frames(found.op.site, "gradient becomes zero here"),
+        analysis.places((found.op, "gradient becomes zero here"), (term, "term of the loss without gradient")),
         tuple(names),
         ops=(found.op.index,),
+        cures=() if term is None else tuple(straight_through(analysis, found.op)),
     )
 
 

@@ -1,13 +1,13 @@
 """AG305 where several backwards serve one step, and those that are left at the end of a round of data serve none.
 
 ``if (i + 1) % 4 == 0: step()`` in a loop of six batches, and zero_grad() before the loop: the last two are lost, in each
-epoch. Many live with that, as a loader with drop_last does. A round that broke off is told apart: its gradients are
+epoch. Where nothing clears them, the first step of the next epoch uses their gradients with its own four. Many live with that, as a loader with drop_last does. A round that broke off is told apart: its gradients are
 cleared by a line that runs in such rounds alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
@@ -34,6 +34,10 @@ def left_over(analysis: Analysis, losses: Losses) -> Iterator[Problem]:
         rests = list(_rests(analysis, losses, site))
         if rests and _comes_regularly(analysis, rests):
             yield _problem(analysis, rests)
+    for site in dict.fromkeys(run.site for run in losses.served):
+        carried = _carried(analysis, losses, site)
+        if carried is not None:
+            yield _carried_over(analysis, *carried)
 
 
 def _rests(analysis: Analysis, losses: Losses, site: int) -> Iterator[LeftOver]:
@@ -48,6 +52,20 @@ def _rests(analysis: Analysis, losses: Losses, site: int) -> Iterator[LeftOver]:
         together = tuple(group)
         if len(together) < each and together[0].run.index > used[0].index:
             yield LeftOver(together, each)
+
+
+def _carried(analysis: Analysis, losses: Losses, site: int) -> tuple[int, Sequence[Backward]] | None:
+    """(how many backwards of a line serve a step, the last that served one with some more from the round before)."""
+    used = [run for run in losses.served if run.site == site and _step_after(analysis, run) >= 0]
+    groups = [tuple(group) for _, group in groupby(used, key=lambda run: _step_after(analysis, run))]
+    sizes = [len(group) for group in groups]
+    usual = min(sizes, default=0)
+    if analysis.capture.history.folded or usual < 2 or sizes[0] != usual:
+        return None
+    larger = set(sizes) - {usual}
+    if len(larger) != 1 or max(larger) >= 2 * usual:
+        return None  # More and more backwards for a step are a schedule.
+    return usual, next(group for group in reversed(groups) if len(group) > usual)
 
 
 def _step_after(analysis: Analysis, run: Backward) -> int:
@@ -81,6 +99,26 @@ def _problem(analysis: Analysis, rests: list[LeftOver]) -> Problem:
             (rest.lost[-1], "cleared here, unused"),
             *((lost.run, "gradients computed here") for lost in rest.lost[:1]),
             (step, f"step() uses {rest.served} at a time"),
+        ),
+        tuple(names),
+    )
+
+
+def _carried_over(analysis: Analysis, usual: int, runs: Sequence[Backward]) -> Problem:
+    rest = len(runs) - usual
+    names = names_of(analysis, sorted(runs[0].reached))
+    step = next(
+        (s for s in analysis.timeline.steps.since(runs[-1].end) if not s.held.isdisjoint(runs[0].reached)), None
+    )
+    return Problem(
+        "info",
+        f"{usual} backward() calls serve one step(), and this step() uses {len(runs)}: "
+        f"{agree(rest, 'one that was', f'{rest} that were')} left over at the end of the round before still "
+        f"{agree(rest, 'counts', 'count')} in the gradients of {summarize_names(names)}",
+        "Step for the rest of the batches as well, behind the loop or at its last round: "
+        f"`if (i + 1) % {usual} == 0 or i + 1 == len(loader):`.",
+        analysis.places(
+            (step, f"step() uses {len(runs)} here"), (runs[0], "gradients of the round before computed here")
         ),
         tuple(names),
     )

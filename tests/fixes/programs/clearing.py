@@ -187,6 +187,34 @@ for _ in range(3):
         ),
         symptom="torch.allclose(net.weight, start - 0.1 * 12)",
     ),
+    "the last micro-batches count in the next epoch": case(
+        "AG305",
+        NET
+        + """
+batches = [torch.ones(2, 4) for _ in range(5)]
+counts, pending = [], 0
+for _ in range(2):
+    for i, x in enumerate(batches):
+        net(x).mean().backward()
+        pending += 1
+        if (i + 1) % 2 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+            counts.append(pending)
+            pending = 0
+""",
+        by(
+            "behind the loop",
+            "            pending = 0",
+            "            pending = 0\n    optimizer.step()\n    optimizer.zero_grad()\n    pending = 0",
+        ),
+        by(
+            "at its last round: `if (i + 1) % 2 == 0 or i + 1 == len(loader):`",
+            "if (i + 1) % 2 == 0:",
+            "if (i + 1) % 2 == 0 or i + 1 == len(batches):",
+        ),
+        symptom="max(counts) > 2",
+    ),
     "another optimizer clears the gradients": case(
         "AG305",
         NET
