@@ -28,7 +28,7 @@ class ProteinHead(nn.Module):
 
 
 def build(dtype):
-    return ProteinHead().to(dtype)
+    return ProteinHead().to(dtype)  # also
 
 
 def run():
@@ -55,6 +55,7 @@ def verify(outcome):
 
 
 TRUTH = Truth(
+    values=True,
     fault="bfloat16 has no number between 1 and 1 - 1/256: updates of 1e-4 are lost",
     names=("norm",),
     repair=("    dtype = torch.float32",),

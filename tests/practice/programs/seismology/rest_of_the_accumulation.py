@@ -48,7 +48,7 @@ def epoch(accumulator, data, size):
         loss = F.binary_cross_entropy_with_logits(accumulator.model(x[rows]), y[rows])
         accumulator.add(loss)
         if accumulator.ready(i):  # cause
-            accumulator.step()
+            accumulator.step()  # also
 
 
 def run():
@@ -69,7 +69,8 @@ def verify(outcome):
 
 
 TRUTH = Truth(
+    minor=True,
     fault="six batches are no multiple of four: two are carried over, and two more are never used",
-    names=("step", "zero_grad"),
+    names=("step",),
     repair=("        if accumulator.ready(i) or i + 1 == -(-len(x) // size):",),
 )

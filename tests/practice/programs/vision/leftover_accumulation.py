@@ -63,7 +63,7 @@ def train_one_epoch(epoch, model, loader, optimizer, loss_scaler, accum_steps=2)
     for batch_idx, (input, target) in enumerate(loader):
         need_update = (batch_idx + 1) % accum_steps == 0
         loss = F.cross_entropy(model(input), target) / accum_steps
-        loss_scaler(loss, optimizer, list(model.parameters()), clip_grad=1.0, need_update=need_update)
+        loss_scaler(loss, optimizer, list(model.parameters()), clip_grad=1.0, need_update=need_update)  # also
         losses.append(loss.item() * accum_steps)
         if need_update:
             optimizer.zero_grad()
@@ -96,7 +96,8 @@ def verify(report):
 
 
 TRUTH = Truth(
+    minor=True,
     fault="gradients left over from an epoch's incomplete accumulation are added to the next epoch's first step",
-    names=("zero_grad",),
+    names=("step",),
     repair=("        pass\n    optimizer.zero_grad()",),
 )
