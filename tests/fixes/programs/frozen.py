@@ -5,6 +5,23 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a frozen embedding has max_norm": case(
+        "AG406",
+        """
+words, net = nn.Embedding.from_pretrained(3 * torch.ones(5, 4), freeze=True, max_norm=1.0), nn.Linear(4, 1)
+start = words.weight.clone()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(words(torch.tensor([1, 2]))).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Make the embedding without max_norm", ", max_norm=1.0", ""),
+        by(
+            "or scale all of its rows once",
+            "from_pretrained(3 * torch.ones(5, 4), freeze=True, max_norm=1.0)",
+            "from_pretrained(torch.renorm(3 * torch.ones(5, 4), 2, 0, 1.0), freeze=True)",
+        ),
+        symptom="not torch.equal(start, words.weight)",
+    ),
     "zeros move what is frozen": case(
         "AG406",
         """
