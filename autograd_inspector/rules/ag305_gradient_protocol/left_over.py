@@ -34,8 +34,11 @@ def left_over(analysis: Analysis, losses: Losses) -> Iterator[Problem]:
         rests = list(_rests(analysis, losses, site))
         if rests and _comes_regularly(analysis, rests):
             yield _problem(analysis, rests)
-    for site in dict.fromkeys(run.site for run in losses.served):
-        carried = _carried(analysis, losses, site)
+    by_site: dict[int, list[Backward]] = {}
+    for run in losses.served:
+        by_site.setdefault(run.site, []).append(run)
+    for runs in by_site.values():
+        carried = _carried(analysis, runs)
         if carried is not None:
             yield _carried_over(analysis, *carried)
 
@@ -54,10 +57,10 @@ def _rests(analysis: Analysis, losses: Losses, site: int) -> Iterator[LeftOver]:
             yield LeftOver(together, each)
 
 
-def _carried(analysis: Analysis, losses: Losses, site: int) -> tuple[int, Sequence[Backward]] | None:
+def _carried(analysis: Analysis, runs: list[Backward]) -> tuple[int, Sequence[Backward]] | None:
     """(how many backwards of a line serve a step, the last that served one with some more from the round before)."""
-    used = [run for run in losses.served if run.site == site and _step_after(analysis, run) >= 0]
-    groups = [tuple(group) for _, group in groupby(used, key=lambda run: _step_after(analysis, run))]
+    served = groupby(runs, key=lambda run: _step_after(analysis, run)) if len(runs) > 1 else ()
+    groups = [tuple(group) for step, group in served if step >= 0]
     sizes = [len(group) for group in groups]
     usual = min(sizes, default=0)
     if analysis.capture.history.folded or usual < 2 or sizes[0] != usual:
