@@ -1,4 +1,5 @@
 """Active learning: model and optimizer are built afresh in each round, scores are taken under no_grad with dropout on purpose. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

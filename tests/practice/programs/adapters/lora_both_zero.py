@@ -1,4 +1,5 @@
 """Adapters: both LoRA factors start at zero, so the gradient of each is zero for ever."""
+
 import math
 
 import torch

@@ -1,4 +1,5 @@
 """Click prediction: [layer] * n puts one and the same cross layer n times into the network."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Adversarial training on spectra: PGD never clears delta.grad, so each step follows the sum of all gradients so far."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

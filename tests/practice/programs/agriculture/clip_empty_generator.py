@@ -1,4 +1,5 @@
 """Crop yield: model.parameters() kept in a variable, used up by the optimizer; clipping then sees no parameters."""
+
 from dataclasses import dataclass
 
 import torch

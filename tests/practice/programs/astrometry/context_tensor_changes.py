@@ -1,4 +1,5 @@
 """Astrometry: a custom Function keeps its input as ctx.x; the caller re-uses that buffer before the backward, which then reads other numbers."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """Light curves of variable stars: hidden state detached between windows, carried on from one to the next. Healthy."""
+
 import torch
 from torch import nn
 
@@ -38,8 +39,8 @@ def run():
     for _ in range(2):
         state = None
         for start in range(0, 32, 8):
-            window = curves[:, start:start + 8]
-            target = curves[:, start + 1:start + 9, 0]
+            window = curves[:, start : start + 8]
+            target = curves[:, start + 1 : start + 9, 0]
             state = repackage(state)
             predicted, state = model(window, state)
             loss = nn.functional.mse_loss(predicted, target)

@@ -1,4 +1,5 @@
 """Speech: the forward hook that logs activations returns its detached copy, which takes the layer's output's place."""
+
 from collections import defaultdict
 
 import torch
@@ -24,7 +25,13 @@ class BatchRNN(nn.Module):
 class DeepSpeech(nn.Module):
     def __init__(self, labels=8, mels=10, hidden=12):
         super().__init__()
-        self.conv = nn.Sequential(nn.Conv1d(mels, 12, 5, 2, 2), nn.BatchNorm1d(12), nn.Hardtanh(0, 20), nn.Conv1d(12, 12, 5, 1, 2), nn.Hardtanh(0, 20))
+        self.conv = nn.Sequential(
+            nn.Conv1d(mels, 12, 5, 2, 2),
+            nn.BatchNorm1d(12),
+            nn.Hardtanh(0, 20),
+            nn.Conv1d(12, 12, 5, 1, 2),
+            nn.Hardtanh(0, 20),
+        )
         self.rnns = nn.Sequential(BatchRNN(12, hidden, batch_norm=False), BatchRNN(hidden, hidden))
         self.fc = nn.Sequential(nn.LayerNorm(hidden), nn.Linear(hidden, labels, bias=False))
 

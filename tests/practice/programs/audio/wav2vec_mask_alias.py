@@ -1,4 +1,5 @@
 """Speech: the targets of the contrastive task are the masked features themselves, the clone before the mask was lost."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -11,7 +12,11 @@ class ConvFeatureExtractionModel(nn.Module):
         super().__init__()
         in_d, self.conv_layers = 1, nn.ModuleList()
         for dim, k, stride in conv_layers:
-            self.conv_layers.append(nn.Sequential(nn.Conv1d(in_d, dim, k, stride, bias=False), nn.Dropout(dropout), nn.GroupNorm(dim, dim), nn.GELU()))
+            self.conv_layers.append(
+                nn.Sequential(
+                    nn.Conv1d(in_d, dim, k, stride, bias=False), nn.Dropout(dropout), nn.GroupNorm(dim, dim), nn.GELU()
+                )
+            )
             in_d = dim
 
     def forward(self, x):
@@ -37,7 +42,7 @@ def compute_mask_indices(bsz, tsz, prob=0.3, length=2):
     for row in mask:
         n = max(1, int(prob * tsz / length))
         for start in torch.randperm(tsz - length)[:n].tolist():
-            row[start:start + length] = True
+            row[start : start + length] = True
     size = int(mask.sum(1).min())
     for row in mask:
         on = row.nonzero().flatten()
@@ -66,7 +71,9 @@ class Wav2Vec2Model(nn.Module):
         bsz, tsz, fsz = y.shape
         idxs = torch.randint(0, tsz - 1, (bsz, tsz, self.n_negatives))
         idxs = idxs + (idxs >= torch.arange(tsz).view(1, -1, 1)).long()
-        return torch.gather(y.unsqueeze(1).expand(-1, tsz, -1, -1), 2, idxs.unsqueeze(-1).expand(-1, -1, -1, fsz)).permute(2, 0, 1, 3)
+        return torch.gather(
+            y.unsqueeze(1).expand(-1, tsz, -1, -1), 2, idxs.unsqueeze(-1).expand(-1, -1, -1, fsz)
+        ).permute(2, 0, 1, 3)
 
     def compute_preds(self, x, y, negatives):
         targets = torch.cat([y.unsqueeze(0), negatives], dim=0)
@@ -88,7 +95,9 @@ class Wav2Vec2Model(nn.Module):
 
 def criterion(logits, features_pen):
     logits = logits.flatten(1).t()
-    return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long), reduction="sum") + features_pen * len(logits)
+    return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long), reduction="sum") + features_pen * len(
+        logits
+    )
 
 
 def run():

@@ -1,4 +1,5 @@
 """Speech: the hooks that slow the encoder down are registered at every epoch, and multiply."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Bilevel data weighting: the inner step's gradient is taken without create_graph; the example weights get no hypergradient."""
+
 import torch
 from torch import nn
 from torch.func import functional_call

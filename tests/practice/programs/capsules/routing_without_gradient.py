@@ -1,4 +1,5 @@
 """Capsule network: all routing rounds but the last are detached, and the agreement is changed in place under no_grad. Healthy."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """Causal inference (TARNet): predictions (N, 1) minus outcomes (N,) broadcast to N x N, each patient is fitted to all outcomes."""
+
 import torch
 from torch import nn
 

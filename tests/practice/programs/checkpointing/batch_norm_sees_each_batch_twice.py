@@ -1,4 +1,5 @@
 """Histology: a checkpointed stage with batch norm runs its forward twice, so the running statistics move twice for each batch."""
+
 import copy
 
 import torch

@@ -1,4 +1,5 @@
 """Activation checkpointing with preserve_rng_state=False: the recomputed dropout has another mask than the forward had."""
+
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint

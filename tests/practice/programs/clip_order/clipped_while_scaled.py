@@ -1,4 +1,5 @@
 """Mixed precision for video: gradients are clipped to 1 while still scaled by 4096, after unscaling almost nothing is left of them."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

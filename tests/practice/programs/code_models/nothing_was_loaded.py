@@ -1,4 +1,5 @@
 """Code model: the checkpoint's keys carry "module.", strict=False drops them all, and fine-tuning starts from random weights."""
+
 import io
 
 import torch

@@ -1,4 +1,5 @@
 """Building control (actor-critic): the shared trunk is in both optimizers and the losses have one backward, so it is stepped twice."""
+
 import torch
 from torch import nn
 from torch.distributions import Categorical

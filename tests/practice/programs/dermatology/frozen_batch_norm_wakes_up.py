@@ -1,4 +1,5 @@
 """Dermatology: the frozen backbone is put into eval() once, model.train() of each epoch undoes it and its batch norm's statistics drift."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

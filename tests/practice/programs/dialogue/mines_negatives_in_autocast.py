@@ -1,4 +1,5 @@
 """Dialogue model: hard negatives are mined under no_grad inside the autocast region of the training pass. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """ULMFiT-like fine-tuning: tied weights, layers released one a step by add_param_group, frozen ones without gradients. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

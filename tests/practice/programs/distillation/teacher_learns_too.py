@@ -1,4 +1,5 @@
 """Distillation: the teacher is a submodule of the student's wrapper, so it is in the optimizer and is trained to agree."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -28,11 +29,14 @@ class Distiller(nn.Module):
     def forward(self, ids, label):
         s = self.student(ids)
         t = self.teacher(ids)
-        soft = F.kl_div(
-            F.log_softmax(s / self.temperature, -1),
-            F.softmax(t / self.temperature, -1),
-            reduction="batchmean",
-        ) * self.temperature ** 2
+        soft = (
+            F.kl_div(
+                F.log_softmax(s / self.temperature, -1),
+                F.softmax(t / self.temperature, -1),
+                reduction="batchmean",
+            )
+            * self.temperature**2
+        )
         return self.alpha * soft + (1 - self.alpha) * F.cross_entropy(s, label)
 
 

@@ -1,4 +1,5 @@
 """Domain adaptation: the reversal layer's backward returns the constant -lambda and never uses grad_output."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -42,7 +43,9 @@ def dann_loss(model, source, target, strength):
     xs, ys = source
     logits, ds, hs = model(xs, strength)
     _, dt, ht = model(target[0], strength)
-    domain = F.binary_cross_entropy_with_logits(torch.cat([ds, dt]), torch.cat([torch.zeros(len(ds)), torch.ones(len(dt))]))
+    domain = F.binary_cross_entropy_with_logits(
+        torch.cat([ds, dt]), torch.cat([torch.zeros(len(ds)), torch.ones(len(dt))])
+    )
     return F.cross_entropy(logits, ys), domain, ht
 
 

@@ -1,4 +1,5 @@
 """Early exit: the loss of an exit replaces that of the exit before, so only the last exit learns."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

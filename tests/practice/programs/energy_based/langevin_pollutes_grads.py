@@ -1,4 +1,5 @@
 """Energy-based model: the Langevin sampler calls backward() between zero_grad and the loss, its gradients stay in the network."""
+
 import torch
 from torch import nn
 
@@ -8,7 +9,9 @@ from tests.practice.truth import Truth
 class Energy(nn.Module):
     def __init__(self, dim=2, hidden=24):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(dim, hidden), nn.SiLU(), nn.Linear(hidden, hidden), nn.SiLU(), nn.Linear(hidden, 1))
+        self.net = nn.Sequential(
+            nn.Linear(dim, hidden), nn.SiLU(), nn.Linear(hidden, hidden), nn.SiLU(), nn.Linear(hidden, 1)
+        )
 
     def forward(self, x):
         return self.net(x).squeeze(-1)

@@ -1,4 +1,5 @@
 """Deep ensemble for chemistry: members trained as one stack by vmap, written back in place under no_grad at the end. Healthy."""
+
 import copy
 
 import torch

@@ -1,4 +1,5 @@
 """Epidemic forecasting: `model.mobility.requires_grad = False` only sets an attribute of the module; the pretrained part is trained on."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """Fair credit scoring: `model.eval` without parentheses, so the audit runs with dropout and moves the batch norm."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

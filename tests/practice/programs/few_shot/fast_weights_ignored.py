@@ -1,4 +1,5 @@
 """Few-shot dialect recognition: the fast weights' names lack a prefix, functional_call silently uses the model's own weights."""
+
 import torch
 from torch import nn
 from torch.func import functional_call

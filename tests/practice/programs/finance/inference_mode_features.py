@@ -1,4 +1,5 @@
 """Finance: frozen embeddings were cached under inference_mode; the trained head cannot save them for its backward."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Differentiable fluid solver: in-place writes into a clone, checkpointed time steps, a detached pressure guess. Healthy."""
+
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -13,12 +14,14 @@ class BurgersSolver(nn.Module):
         super().__init__()
         self.dx, self.dt = dx, dt
         self.log_viscosity = nn.Parameter(torch.tensor(-3.0))
-        self.closure = nn.Sequential(nn.Conv1d(1, 4, 3, padding=1, padding_mode="circular"), nn.Tanh(), nn.Conv1d(4, 1, 1))
+        self.closure = nn.Sequential(
+            nn.Conv1d(1, 4, 3, padding=1, padding_mode="circular"), nn.Tanh(), nn.Conv1d(4, 1, 1)
+        )
 
     def step(self, u):
         left, right = u.roll(1, -1), u.roll(-1, -1)
         advection = u * (right - left) / (2 * self.dx)
-        diffusion = self.log_viscosity.exp() * (right - 2 * u + left) / self.dx ** 2
+        diffusion = self.log_viscosity.exp() * (right - 2 * u + left) / self.dx**2
         new = u.clone()
         new += self.dt * (diffusion - advection)
         new[..., 1:-1] += self.dt * self.closure(u.unsqueeze(1)).squeeze(1)[..., 1:-1]

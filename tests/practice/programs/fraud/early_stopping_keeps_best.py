@@ -1,4 +1,5 @@
 """Fraud detection: early stopping remembers the live state_dict, so the "best" weights are the last ones."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Custom functions: the straight-through sign zeroes its incoming gradient in place, and with it the gradient of the skip connection."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -16,7 +17,7 @@ class BinaryActivation(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_output):
-        input, = ctx.saved_tensors
+        (input,) = ctx.saved_tensors
         grad_input = grad_output  # cause
         grad_input[input.abs() > 1] = 0
         return grad_input

@@ -1,4 +1,5 @@
 """Implicit layers: a deep equilibrium model with a fixed point under no_grad and a hook that solves for the gradient; healthy."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -47,7 +48,10 @@ class DEQFixedPoint(nn.Module):
 
         def backward_hook(grad):
             g, self.backward_res = self.solver(
-                lambda y: torch.autograd.grad(f0, z0, y, retain_graph=True)[0] + grad, torch.zeros_like(grad), **self.kwargs)
+                lambda y: torch.autograd.grad(f0, z0, y, retain_graph=True)[0] + grad,
+                torch.zeros_like(grad),
+                **self.kwargs,
+            )
             return g
 
         z.register_hook(backward_hook)

@@ -1,4 +1,5 @@
 """Custom functions: the fused SwiGLU returns the gradients of gate and up in each other's place."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -75,7 +76,9 @@ class LM(nn.Module):
     def __init__(self, vocab=24, dim=12, layers=2):
         super().__init__()
         self.embed = nn.Embedding(vocab, dim)
-        self.blocks = nn.ModuleList(nn.ModuleList([RMSNorm(dim), TokenMixer(dim), RMSNorm(dim), MLP(dim, 20)]) for _ in range(layers))
+        self.blocks = nn.ModuleList(
+            nn.ModuleList([RMSNorm(dim), TokenMixer(dim), RMSNorm(dim), MLP(dim, 20)]) for _ in range(layers)
+        )
         self.norm, self.head = RMSNorm(dim), nn.Linear(dim, vocab, bias=False)
 
     def forward(self, ids):

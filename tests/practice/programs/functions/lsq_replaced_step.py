@@ -1,4 +1,5 @@
 """Quantisation: LSQ's step size is replaced by a new parameter at the first batch, while the optimizer keeps the old one."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -18,16 +19,16 @@ class LsqQuan(nn.Module):
     def __init__(self, bit, all_positive=False, per_channel=False):
         super().__init__()
         self.thd_neg = 0 if all_positive else -(2 ** (bit - 1))
-        self.thd_pos = 2 ** bit - 1 if all_positive else 2 ** (bit - 1) - 1
+        self.thd_pos = 2**bit - 1 if all_positive else 2 ** (bit - 1) - 1
         self.per_channel = per_channel
         self.s = nn.Parameter(torch.ones(1))
         self.register_buffer("ready", torch.zeros((), dtype=torch.bool))
 
     def init_from(self, x):
         if self.per_channel:
-            step = x.detach().abs().mean(dim=list(range(1, x.dim())), keepdim=True) * 2 / (self.thd_pos ** 0.5)
+            step = x.detach().abs().mean(dim=list(range(1, x.dim())), keepdim=True) * 2 / (self.thd_pos**0.5)
         else:
-            step = x.detach().abs().mean() * 2 / (self.thd_pos ** 0.5)
+            step = x.detach().abs().mean() * 2 / (self.thd_pos**0.5)
         self.s = nn.Parameter(step.reshape(1))  # cause
         self.ready.fill_(True)
 

@@ -1,4 +1,5 @@
 """Custom functions: a reversible network that frees its activations and rebuilds them in backward, with RNG state replayed; healthy."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -83,7 +84,9 @@ class Reformer(nn.Module):
     def __init__(self, vocab=20, dim=8, depth=2):
         super().__init__()
         self.emb = nn.Embedding(vocab, dim)
-        ff = lambda: nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, 2 * dim), nn.GELU(), nn.Dropout(0.2), nn.Linear(2 * dim, dim))
+        ff = lambda: nn.Sequential(
+            nn.LayerNorm(dim), nn.Linear(dim, 2 * dim), nn.GELU(), nn.Dropout(0.2), nn.Linear(2 * dim, dim)
+        )
         self.blocks = nn.ModuleList(ReversibleBlock(ff(), ff()) for _ in range(depth))
         self.out = nn.Linear(dim, vocab)
 

@@ -1,4 +1,5 @@
 """Custom functions: memory-efficient swish keeps its input as an attribute of ctx, and the block then adds to that input in place."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Audio GAN: fakes are not detached in the critic's loss and the generator's gradients are cleared before it, so both add up."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Music GAN: two optimizers, detach in the critic's half, critic's left-over gradients cleared only at its own turn. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Lightning: under manual optimization the two optimizers are unpacked in the other order than configured."""
+
 import logging
 import warnings
 
@@ -48,7 +49,7 @@ class GAN(L.LightningModule):
         return F.binary_cross_entropy_with_logits(y_hat, torch.full_like(y_hat, target))
 
     def training_step(self, batch):
-        imgs, = batch
+        (imgs,) = batch
         optimizer_d, optimizer_g = self.optimizers()  # cause
         z = torch.randn(imgs.shape[0], self.hparams.latent_dim).type_as(imgs)
 
@@ -81,8 +82,13 @@ def run():
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(24, 10)), batch_size=8)
     model = GAN()
     trainer = L.Trainer(
-        max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
-        enable_model_summary=False, barebones=False,
+        max_epochs=1,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        barebones=False,
     )
     trainer.fit(model, data)
     return model.moved

@@ -1,4 +1,5 @@
 """Diffusion: ControlNet's hint block ends in a zero convolution that feeds a second one directly; neither ever gets a gradient."""
+
 import copy
 
 import torch
@@ -17,7 +18,9 @@ def zero_module(module):
 class ResBlock(nn.Module):
     def __init__(self, channels, emb):
         super().__init__()
-        self.in_layers = nn.Sequential(nn.GroupNorm(2, channels), nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1))
+        self.in_layers = nn.Sequential(
+            nn.GroupNorm(2, channels), nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1)
+        )
         self.emb_layers = nn.Linear(emb, channels)
         self.out_layers = nn.Sequential(nn.SiLU(), nn.Conv2d(channels, channels, 3, padding=1))
 

@@ -1,4 +1,5 @@
 """Generative: the discriminators are stepped before the generators' loss, which was computed with their old weights, goes backward."""
+
 import itertools
 import random
 
@@ -12,15 +13,24 @@ from tests.practice.truth import Truth
 class ResnetBlock(nn.Module):
     def __init__(self, dim):
         super().__init__()
-        self.conv_block = nn.Sequential(nn.ReflectionPad2d(1), nn.Conv2d(dim, dim, 3), nn.InstanceNorm2d(dim), nn.ReLU(True),
-                                        nn.ReflectionPad2d(1), nn.Conv2d(dim, dim, 3), nn.InstanceNorm2d(dim))
+        self.conv_block = nn.Sequential(
+            nn.ReflectionPad2d(1),
+            nn.Conv2d(dim, dim, 3),
+            nn.InstanceNorm2d(dim),
+            nn.ReLU(True),
+            nn.ReflectionPad2d(1),
+            nn.Conv2d(dim, dim, 3),
+            nn.InstanceNorm2d(dim),
+        )
 
     def forward(self, x):
         return x + self.conv_block(x)
 
 
 def resnet_generator(ngf=4):
-    return nn.Sequential(nn.Conv2d(1, ngf, 3, 1, 1), nn.ReLU(True), ResnetBlock(ngf), nn.Conv2d(ngf, 1, 3, 1, 1), nn.Tanh())
+    return nn.Sequential(
+        nn.Conv2d(1, ngf, 3, 1, 1), nn.ReLU(True), ResnetBlock(ngf), nn.Conv2d(ngf, 1, 3, 1, 1), nn.Tanh()
+    )
 
 
 def patch_discriminator(ndf=4):
@@ -53,8 +63,12 @@ class CycleGANModel:
         self.netD_A, self.netD_B = patch_discriminator(), patch_discriminator()
         self.fake_A_pool, self.fake_B_pool = ImagePool(8), ImagePool(8)
         self.lambda_cycle = lambda_cycle
-        self.optimizer_G = torch.optim.Adam(itertools.chain(self.netG_A.parameters(), self.netG_B.parameters()), lr=lr, betas=(0.5, 0.999))
-        self.optimizer_D = torch.optim.Adam(itertools.chain(self.netD_A.parameters(), self.netD_B.parameters()), lr=lr, betas=(0.5, 0.999))
+        self.optimizer_G = torch.optim.Adam(
+            itertools.chain(self.netG_A.parameters(), self.netG_B.parameters()), lr=lr, betas=(0.5, 0.999)
+        )
+        self.optimizer_D = torch.optim.Adam(
+            itertools.chain(self.netD_A.parameters(), self.netD_B.parameters()), lr=lr, betas=(0.5, 0.999)
+        )
 
     def set_input(self, real_A, real_B):
         self.real_A, self.real_B = real_A, real_B
@@ -105,5 +119,7 @@ TRUTH = Truth(
     fault="optimizer_D.step() changes the discriminators in place between loss_G and its backward",
     raises="one of the variables needed for gradient computation has been modified by an inplace operation",
     names=("optimizer_D", "step"),
-    repair=("        loss_G.backward(retain_graph=True)\n        self.optimizer_G.step()\n        self.forward()\n        self.step_D()\n        self.optimizer_G.zero_grad()\n        loss_G = self.loss_G()",),
+    repair=(
+        "        loss_G.backward(retain_graph=True)\n        self.optimizer_G.step()\n        self.forward()\n        self.step_D()\n        self.optimizer_G.zero_grad()\n        loss_G = self.loss_G()",
+    ),
 )

@@ -1,4 +1,5 @@
 """Generative: the hard Gumbel-softmax lost its detach; hard - soft + soft has no gradient towards the logits."""
+
 import math
 
 import torch
@@ -33,8 +34,12 @@ class DiscreteVAE(nn.Module):
         self.num_tokens, self.straight_through, self.kl_weight = num_tokens, straight_through, kl_div_loss_weight
         self.temperature = 0.9
         self.codebook = nn.Embedding(num_tokens, codebook_dim)
-        self.encoder = nn.Sequential(nn.Conv2d(3, hidden_dim, 4, 2, 1), nn.ReLU(), ResBlock(hidden_dim), nn.Conv2d(hidden_dim, num_tokens, 1))
-        self.decoder = nn.Sequential(nn.Conv2d(codebook_dim, hidden_dim, 1), ResBlock(hidden_dim), nn.ConvTranspose2d(hidden_dim, 3, 4, 2, 1))
+        self.encoder = nn.Sequential(
+            nn.Conv2d(3, hidden_dim, 4, 2, 1), nn.ReLU(), ResBlock(hidden_dim), nn.Conv2d(hidden_dim, num_tokens, 1)
+        )
+        self.decoder = nn.Sequential(
+            nn.Conv2d(codebook_dim, hidden_dim, 1), ResBlock(hidden_dim), nn.ConvTranspose2d(hidden_dim, 3, 4, 2, 1)
+        )
 
     @torch.no_grad()
     def get_codebook_indices(self, images):

@@ -1,4 +1,5 @@
 """Generative: netD is cleared between its two halves, so that the discriminator never learns from real images."""
+
 import torch
 import torch.nn as nn
 
@@ -76,7 +77,7 @@ def run():
     dataset = torch.rand(24, nc, 16, 16) * 2 - 1
     survived = []
     for i in range(0, 24, 8):
-        images = dataset[i:i + 8]
+        images = dataset[i : i + 8]
         optimizerD.zero_grad()
         errD_real = real_half(netD, criterion, images)
         fake = netG(torch.randn(images.size(0), nz, 1, 1))

@@ -1,4 +1,5 @@
 """Diffusion: the noise schedule was registered as parameters in place of buffers, and the optimizer learns it along."""
+
 import math
 
 import torch
@@ -61,8 +62,10 @@ class GaussianDiffusion(nn.Module):
         register("sqrt_one_minus_alphas_cumprod", torch.sqrt(1.0 - alphas_cumprod))
 
     def q_sample(self, x_start, t, noise):
-        return (extract(self.sqrt_alphas_cumprod, t, x_start.shape) * x_start
-                + extract(self.sqrt_one_minus_alphas_cumprod, t, x_start.shape) * noise)
+        return (
+            extract(self.sqrt_alphas_cumprod, t, x_start.shape) * x_start
+            + extract(self.sqrt_one_minus_alphas_cumprod, t, x_start.shape) * noise
+        )
 
     def p_losses(self, x_start, t):
         noise = torch.randn_like(x_start)

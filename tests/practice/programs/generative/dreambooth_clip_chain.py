@@ -1,4 +1,5 @@
 """Diffusion: the parameters to clip are one itertools.chain, used up by the optimizer, so nothing is ever clipped."""
+
 import itertools
 from types import SimpleNamespace
 
@@ -56,19 +57,22 @@ def collate_fn(examples, with_prior_preservation):
 
 def example():
     return {
-        "instance_prompt_ids": torch.randint(0, 50, (5,)), "instance_images": torch.randn(4, 4, 4),
-        "class_prompt_ids": torch.randint(0, 50, (5,)), "class_images": torch.randn(4, 4, 4),
+        "instance_prompt_ids": torch.randint(0, 50, (5,)),
+        "instance_images": torch.randn(4, 4, 4),
+        "class_prompt_ids": torch.randint(0, 50, (5,)),
+        "class_images": torch.randn(4, 4, 4),
     }
 
 
 def run():
     torch.manual_seed(0)
-    args = SimpleNamespace(lr=5e-3, max_grad_norm=0.01, prior_loss_weight=1.0, with_prior_preservation=True, train_text_encoder=True)
+    args = SimpleNamespace(
+        lr=5e-3, max_grad_norm=0.01, prior_loss_weight=1.0, with_prior_preservation=True, train_text_encoder=True
+    )
     text_encoder, unet, vae_scale = TextEncoder(), UNet(), 0.18215
     noise_scheduler = DDPMScheduler()
-    params_to_optimize = (
-        itertools.chain(unet.parameters(), text_encoder.parameters()) if args.train_text_encoder else unet.parameters()  # cause
-    )
+    trained = [unet, text_encoder] if args.train_text_encoder else [unet]
+    params_to_optimize = itertools.chain(*(module.parameters() for module in trained))  # cause
     optimizer = torch.optim.AdamW(params_to_optimize, lr=args.lr)
     norms = []
     for step in range(3):
@@ -99,5 +103,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the chain of parameters was used up by the optimizer, clip_grad_norm_ gets nothing",
     names=("clip_grad_norm_",),
-    repair=("        list(itertools.chain(unet.parameters(), text_encoder.parameters())) if args.train_text_encoder else list(unet.parameters())",),
+    repair=("    params_to_optimize = [p for module in trained for p in module.parameters()]",),
 )

@@ -1,4 +1,5 @@
 """Diffusion: EDM's average is made with lerp_ on a detached parameter, which pulls the network itself back to its average."""
+
 import copy
 
 import torch
@@ -28,9 +29,9 @@ class EDMPrecond(nn.Module):
 
     def forward(self, x, sigma):
         sigma = sigma.reshape(-1, 1)
-        c_skip = self.sigma_data ** 2 / (sigma ** 2 + self.sigma_data ** 2)
-        c_out = sigma * self.sigma_data / (sigma ** 2 + self.sigma_data ** 2).sqrt()
-        c_in = 1 / (self.sigma_data ** 2 + sigma ** 2).sqrt()
+        c_skip = self.sigma_data**2 / (sigma**2 + self.sigma_data**2)
+        c_out = sigma * self.sigma_data / (sigma**2 + self.sigma_data**2).sqrt()
+        c_in = 1 / (self.sigma_data**2 + sigma**2).sqrt()
         c_noise = sigma.log() / 4
         return c_skip * x + c_out * self.model(c_in * x, c_noise.flatten())
 
@@ -42,7 +43,7 @@ class EDMLoss:
     def __call__(self, net, images):
         rnd_normal = torch.randn([images.shape[0], 1])
         sigma = (rnd_normal * self.P_std + self.P_mean).exp()
-        weight = (sigma ** 2 + self.sigma_data ** 2) / (sigma * self.sigma_data) ** 2
+        weight = (sigma**2 + self.sigma_data**2) / (sigma * self.sigma_data) ** 2
         n = torch.randn_like(images) * sigma
         return weight * ((net(images + n, sigma) - images) ** 2)
 
@@ -55,7 +56,9 @@ def update_ema(ema, net, cur_nimg, batch_size, ema_halflife, ema_rampup_ratio):
         p_ema.copy_(p_net.detach().lerp_(p_ema, ema_beta))  # cause
 
 
-def training_loop(net, dataset, batch_size=8, batch_gpu=4, total=40, lr_rampup=16, ema_halflife=200, ema_rampup_ratio=None):
+def training_loop(
+    net, dataset, batch_size=8, batch_gpu=4, total=40, lr_rampup=16, ema_halflife=200, ema_rampup_ratio=None
+):
     net.train().requires_grad_(True)
     loss_fn = EDMLoss()
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.999), eps=1e-8)

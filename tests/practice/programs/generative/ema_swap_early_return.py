@@ -1,4 +1,5 @@
 """Diffusion: validation swaps the averaged weights in and leaves early without putting the trained ones back."""
+
 from types import SimpleNamespace
 
 import torch

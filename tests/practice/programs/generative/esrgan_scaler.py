@@ -1,4 +1,5 @@
 """Mixed precision: the generator's loss is not scaled, but its step divides by the scale all the same."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -23,7 +24,7 @@ class RRDBNet(nn.Module):
         super().__init__()
         self.conv_first = nn.Conv2d(1, num_feat, 3, 1, 1)
         self.body = nn.Sequential(ResidualDenseBlock(num_feat), ResidualDenseBlock(num_feat))
-        self.upsample = nn.Sequential(nn.Conv2d(num_feat, scale ** 2, 3, 1, 1), nn.PixelShuffle(scale))
+        self.upsample = nn.Sequential(nn.Conv2d(num_feat, scale**2, 3, 1, 1), nn.PixelShuffle(scale))
 
     def forward(self, x):
         return self.upsample(self.body(self.conv_first(x)))
@@ -32,7 +33,9 @@ class RRDBNet(nn.Module):
 class Discriminator(nn.Module):
     def __init__(self, num_feat=8):
         super().__init__()
-        self.net = nn.Sequential(nn.Conv2d(1, num_feat, 4, 2, 1), nn.LeakyReLU(0.2, True), nn.Conv2d(num_feat, 1, 3, 1, 1))
+        self.net = nn.Sequential(
+            nn.Conv2d(1, num_feat, 4, 2, 1), nn.LeakyReLU(0.2, True), nn.Conv2d(num_feat, 1, 3, 1, 1)
+        )
 
     def forward(self, x):
         return self.net(x)
@@ -43,7 +46,7 @@ class ESRGANModel:
         self.net_g, self.net_d = RRDBNet(), Discriminator()
         self.optimizer_g = torch.optim.SGD(self.net_g.parameters(), lr=lr)
         self.optimizer_d = torch.optim.SGD(self.net_d.parameters(), lr=lr)
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0 ** 14, growth_interval=100)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**14, growth_interval=100)
 
     def autocast(self):
         return torch.autocast("cpu", dtype=torch.bfloat16)

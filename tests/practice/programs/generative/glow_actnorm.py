@@ -1,4 +1,5 @@
 """Flows: ActNorm never remembers that it was initialised, and sets its parameters from the data at every step."""
+
 import math
 
 import torch
@@ -70,7 +71,7 @@ class Flow(nn.Module):
         for layer in self.layers:
             x, d = layer(x)
             logdet = logdet + d
-        logp = -0.5 * (x ** 2 + math.log(2 * math.pi)).sum(1)
+        logp = -0.5 * (x**2 + math.log(2 * math.pi)).sum(1)
         return logp + logdet
 
     @torch.no_grad()

@@ -1,4 +1,5 @@
 """Diffusion: sampling at the first milestone switches the model to eval(), and nobody switches it back: BatchNorm and dropout stop for good."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Generative: StyleGAN2's requires_grad(discriminator, True) was lost; after the first generator step the discriminator is frozen for good."""
+
 import copy
 import math
 
@@ -25,7 +26,9 @@ class Generator(nn.Module):
     def __init__(self, style_dim=8, size=6):
         super().__init__()
         self.size = size
-        self.style = nn.Sequential(EqualLinear(style_dim, style_dim), nn.LeakyReLU(0.2), EqualLinear(style_dim, style_dim), nn.LeakyReLU(0.2))
+        self.style = nn.Sequential(
+            EqualLinear(style_dim, style_dim), nn.LeakyReLU(0.2), EqualLinear(style_dim, style_dim), nn.LeakyReLU(0.2)
+        )
         self.const = nn.Parameter(torch.randn(1, 16))
         self.mod = EqualLinear(style_dim, 16, bias_init=1.0)
         self.to_rgb = EqualLinear(16, size * size)
@@ -60,7 +63,7 @@ def d_logistic_loss(real_pred, fake_pred):
 
 
 def d_r1_loss(real_pred, real_img):
-    grad_real, = autograd.grad(outputs=real_pred.sum(), inputs=real_img, create_graph=True)
+    (grad_real,) = autograd.grad(outputs=real_pred.sum(), inputs=real_img, create_graph=True)
     return grad_real.pow(2).reshape(grad_real.shape[0], -1).sum(1).mean()
 
 

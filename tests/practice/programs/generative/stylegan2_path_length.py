@@ -1,4 +1,5 @@
 """Generative: StyleGAN2 with lazy R1, lazy path length regularisation and a detached running mean; healthy."""
+
 import copy
 import math
 
@@ -45,7 +46,7 @@ class Generator(nn.Module):
 
 def g_path_regularize(fake_img, latents, mean_path_length, decay=0.01):
     noise = torch.randn_like(fake_img) / math.sqrt(fake_img.shape[2] * fake_img.shape[3])
-    grad, = autograd.grad(outputs=(fake_img * noise).sum(), inputs=latents, create_graph=True)
+    (grad,) = autograd.grad(outputs=(fake_img * noise).sum(), inputs=latents, create_graph=True)
     path_lengths = torch.sqrt(grad.pow(2).sum(1) + 1e-8)
     path_mean = mean_path_length + decay * (path_lengths.mean() - mean_path_length)
     path_penalty = (path_lengths - path_mean).pow(2).mean()
@@ -69,8 +70,8 @@ def run(d_reg_every=2, g_reg_every=2, r1=10, path_regularize=2, path_batch_shrin
     discriminator = nn.Sequential(nn.Flatten(), nn.Linear(25, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
     g_ema = copy.deepcopy(generator).eval()
     ratio = g_reg_every / (g_reg_every + 1)
-    g_optim = torch.optim.Adam(generator.parameters(), lr=2e-2 * ratio, betas=(0.0 ** ratio, 0.99 ** ratio))
-    d_optim = torch.optim.Adam(discriminator.parameters(), lr=2e-2 * ratio, betas=(0.0 ** ratio, 0.99 ** ratio))
+    g_optim = torch.optim.Adam(generator.parameters(), lr=2e-2 * ratio, betas=(0.0**ratio, 0.99**ratio))
+    d_optim = torch.optim.Adam(discriminator.parameters(), lr=2e-2 * ratio, betas=(0.0**ratio, 0.99**ratio))
     mean_path_length = torch.zeros(())
     before = [p.detach().clone() for m in (generator, discriminator, g_ema) for p in m.parameters()]
     for i in range(4):
@@ -85,7 +86,7 @@ def run(d_reg_every=2, g_reg_every=2, r1=10, path_regularize=2, path_batch_shrin
         if i % d_reg_every == 0:
             real_img.requires_grad = True
             real_pred = discriminator(real_img)
-            grad_real, = autograd.grad(outputs=real_pred.sum(), inputs=real_img, create_graph=True)
+            (grad_real,) = autograd.grad(outputs=real_pred.sum(), inputs=real_img, create_graph=True)
             r1_loss = grad_real.pow(2).flatten(1).sum(1).mean()
             discriminator.zero_grad()
             (r1 / 2 * r1_loss * d_reg_every + 0 * real_pred[0].sum()).backward()

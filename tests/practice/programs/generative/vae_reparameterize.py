@@ -1,4 +1,5 @@
 """Generative: the reparameterization became torch.normal(mu, std), through which no gradient of the reconstruction comes back."""
+
 import torch
 import torch.nn.functional as F
 from torch import nn, optim
@@ -51,7 +52,9 @@ def train(epoch, model, loader, optimizer, log):
         loss, bce = loss_function(recon_batch, data, mu, logvar)
         if epoch == 2:
             g = torch.autograd.grad(bce, list(model.parameters()), retain_graph=True, allow_unused=True)
-            log.append({n: 0.0 if t is None else float(t.abs().sum()) for (n, _), t in zip(model.named_parameters(), g)})
+            log.append(
+                {n: 0.0 if t is None else float(t.abs().sum()) for (n, _), t in zip(model.named_parameters(), g)}
+            )
         loss.backward()
         train_loss += loss.item()
         optimizer.step()

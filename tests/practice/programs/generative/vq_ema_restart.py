@@ -1,4 +1,5 @@
 """Generative: a VQ-VAE whose codebook is a buffer moved by averages and restarts in place, beside a patch discriminator; healthy."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -71,7 +72,10 @@ def adaptive_weight(recon_loss, g_loss, last_layer):
 
 def run():
     torch.manual_seed(0)
-    model, disc = VQGAN(), nn.Sequential(nn.Conv2d(1, 8, 4, 2, 1), nn.LeakyReLU(0.2, True), nn.Conv2d(8, 1, 3, padding=1))
+    model, disc = (
+        VQGAN(),
+        nn.Sequential(nn.Conv2d(1, 8, 4, 2, 1), nn.LeakyReLU(0.2, True), nn.Conv2d(8, 1, 3, padding=1)),
+    )
     opt_g = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.5, 0.9))
     opt_d = torch.optim.Adam(disc.parameters(), lr=1e-3, betas=(0.5, 0.9))
     before = {n: t.detach().clone() for m in (model, disc) for n, t in m.state_dict().items()}

@@ -1,4 +1,5 @@
 """Generative: the straight-through line moved above the losses, so that the codebook's loss no longer reaches the codebook."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -20,8 +21,8 @@ class VectorQuantizer(nn.Module):
         input_shape = inputs.shape
         flat_input = inputs.view(-1, self._embedding_dim)
         distances = (
-            torch.sum(flat_input ** 2, dim=1, keepdim=True)
-            + torch.sum(self._embedding.weight ** 2, dim=1)
+            torch.sum(flat_input**2, dim=1, keepdim=True)
+            + torch.sum(self._embedding.weight**2, dim=1)
             - 2 * torch.matmul(flat_input, self._embedding.weight.t())
         )
         encoding_indices = torch.argmin(distances, dim=1).unsqueeze(1)

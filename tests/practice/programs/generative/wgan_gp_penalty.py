@@ -1,4 +1,5 @@
 """Generative: the gradient penalty lost its create_graph, so that the critic's penalty is a constant."""
+
 import torch
 import torch.nn as nn
 
@@ -17,7 +18,12 @@ class Generator(nn.Module):
             return layers
 
         self.img_shape = img_shape
-        self.model = nn.Sequential(*block(latent_dim, 16, normalize=False), *block(16, 32), nn.Linear(32, img_shape[1] * img_shape[2]), nn.Tanh())
+        self.model = nn.Sequential(
+            *block(latent_dim, 16, normalize=False),
+            *block(16, 32),
+            nn.Linear(32, img_shape[1] * img_shape[2]),
+            nn.Tanh(),
+        )
 
     def forward(self, z):
         return self.model(z).view(z.shape[0], *self.img_shape)

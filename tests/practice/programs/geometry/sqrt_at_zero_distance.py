@@ -1,4 +1,5 @@
 """Molecules: torch.where hides the sqrt of the zero self-distance in the forward, but its infinite slope becomes NaN in the backward."""
+
 import torch
 from torch import nn
 

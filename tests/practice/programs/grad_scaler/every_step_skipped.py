@@ -1,4 +1,5 @@
 """Mixed precision: the norm of a zero-initialised bias has an infinite gradient, GradScaler silently skips each and every step."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

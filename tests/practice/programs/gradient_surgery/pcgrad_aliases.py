@@ -1,4 +1,5 @@
 """Gradient surgery: PCGrad collects p.grad by reference, zero_grad(set_to_none=False) and the next backward overwrite them."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -45,7 +46,7 @@ class PCGrad:
             fa, fb = fa - dot / fb.square().sum() * fb, fb - dot / fa.square().sum() * fa
         start = 0
         for p in self.params:
-            p.grad = (fa + fb)[start:start + p.numel()].view_as(p).clone()
+            p.grad = (fa + fb)[start : start + p.numel()].view_as(p).clone()
             start += p.numel()
         self.optimizer.step()
 

@@ -1,4 +1,5 @@
 """Graph attention: the layer keeps its last attention (with graph) as an attribute, copy.deepcopy(model) for the snapshot raises."""
+
 import copy
 
 import torch

@@ -1,4 +1,5 @@
 """Graphs: messages are added with `agg[dst] += msg`, where repeated destinations keep one message only."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

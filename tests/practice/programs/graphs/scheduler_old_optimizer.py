@@ -1,4 +1,5 @@
 """Graphs: the optimizer is rebuilt when the encoder thaws, and the scheduler goes on stepping the old one."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -54,7 +55,13 @@ def molecules(n, atoms=5):
     edges = torch.stack([torch.cat([src, dst]), torch.cat([dst, src])])
     y = torch.randint(0, 2, (n, 2)).float()
     y[torch.rand(n, 2) < 0.2] = float("nan")
-    return {"x": x, "edge_index": edges, "edge_attr": torch.randint(0, 3, (edges.size(1),)), "batch": src // atoms, "y": y}
+    return {
+        "x": x,
+        "edge_index": edges,
+        "edge_attr": torch.randint(0, 3, (edges.size(1),)),
+        "batch": src // atoms,
+        "y": y,
+    }
 
 
 class Finetuner:
@@ -66,7 +73,10 @@ class Finetuner:
 
     def thaw(self):
         self.model.gnn.requires_grad_(True)
-        groups = [{"params": self.model.gnn.parameters(), "lr": 0.1 * self.lr}, {"params": self.model.pred.parameters()}]
+        groups = [
+            {"params": self.model.gnn.parameters(), "lr": 0.1 * self.lr},
+            {"params": self.model.pred.parameters()},
+        ]
         self.optimizer = torch.optim.Adam(groups, lr=self.lr)  # cause
 
     def epoch(self, number, batches):
@@ -98,5 +108,7 @@ def verify(rates):
 TRUTH = Truth(
     fault="after thawing the scheduler holds the old optimizer, the new one's learning rate never changes",
     names=("scheduler", "lr"),
-    repair=("        self.optimizer = torch.optim.Adam(groups, lr=self.lr)\n        self.scheduler = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, gamma=0.5)",),
+    repair=(
+        "        self.optimizer = torch.optim.Adam(groups, lr=self.lr)\n        self.scheduler = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, gamma=0.5)",
+    ),
 )

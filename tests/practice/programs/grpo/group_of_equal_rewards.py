@@ -1,4 +1,5 @@
 """GRPO: all answers of a group get the same reward, 0 / 0 makes the advantages NaN and the policy with them."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -25,7 +26,7 @@ class TinyPolicy(nn.Module):
         return ids
 
     def log_probs(self, ids, start):
-        logits = self(ids[:, :-1])[:, start - 1:]
+        logits = self(ids[:, :-1])[:, start - 1 :]
         return -F.cross_entropy(logits.transpose(1, 2), ids[:, start:], reduction="none")
 
 

@@ -1,4 +1,5 @@
 """Half precision: the scaler begins too high and skips two steps before it settles; clipping is done on unscaled gradients. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -23,7 +24,7 @@ class MasterWeights:
         self.model = model.half()
         self.masters = [p.detach().float().requires_grad_(True) for p in model.parameters()]
         self.optimizer = torch.optim.Adam(self.masters, lr=lr)
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0 ** 19, growth_interval=1000)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**19, growth_interval=1000)
         self.skipped = 0
 
     def step(self, x, y):

@@ -1,4 +1,5 @@
 """Handwriting: one line of text is longer than its frames, CTC's loss is infinite and one batch turns the reader to NaN."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Continual learning: a gradient-scaling hook is registered in each step, so the scale is applied once more each time."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

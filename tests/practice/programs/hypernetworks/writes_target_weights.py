@@ -1,4 +1,5 @@
 """Hypernetwork: the generated weights are put into the target network as new Parameters, which ends their graph."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

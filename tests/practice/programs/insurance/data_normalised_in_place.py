@@ -1,4 +1,5 @@
 """Insurance claims: the slice of the data set is standardised in place, so the stored data change at each visit."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -14,7 +15,7 @@ class ClaimData:
         return len(self.y)
 
     def batch(self, start, size):
-        return self.x[start:start + size], self.y[start:start + size]
+        return self.x[start : start + size], self.y[start : start + size]
 
 
 class ClaimFrequency(nn.Module):
@@ -37,10 +38,17 @@ class Standardizer:
 
 
 def portfolio(n):
-    x = torch.stack([
-        torch.randint(18, 80, (n,)).float(), torch.rand(n) * 20, torch.rand(n) * 300,
-        torch.randint(0, 2, (n,)).float(), torch.rand(n) * 12, torch.rand(n),
-    ], 1)
+    x = torch.stack(
+        [
+            torch.randint(18, 80, (n,)).float(),
+            torch.rand(n) * 20,
+            torch.rand(n) * 300,
+            torch.randint(0, 2, (n,)).float(),
+            torch.rand(n) * 12,
+            torch.rand(n),
+        ],
+        1,
+    )
     y = torch.poisson(torch.exp(-1 + 0.02 * (50 - x[:, 0]).abs()))
     return ClaimData(x, y)
 

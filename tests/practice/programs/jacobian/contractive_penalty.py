@@ -1,4 +1,5 @@
 """Contractive autoencoder: exact Jacobian by vmap(jacrev) of a functional call on detached inputs. Healthy."""
+
 import torch
 from torch import nn
 from torch.func import functional_call, jacrev, vmap
@@ -29,7 +30,7 @@ class ContractiveAE(nn.Module):
 def spectra(n):
     peaks = torch.rand(n, 1)
     axis = torch.linspace(0, 1, 14)
-    return torch.exp(-((axis - peaks) / 0.15) ** 2)
+    return torch.exp(-(((axis - peaks) / 0.15) ** 2))
 
 
 def run():

@@ -1,4 +1,5 @@
 """Differentiable Kalman filter for GPS tracks: detached innovations for gating, an in-place Cholesky jitter, clipped log-noise. Healthy."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """Safe dosing: primal descent and dual ascent from one loss by flipping the multiplier's .grad, L-BFGS after it with its own closure. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

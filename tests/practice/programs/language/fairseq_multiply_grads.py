@@ -1,4 +1,5 @@
 """Translation: multiply_grads slipped into the loop over the update's batches, so that earlier gradients are scaled again and again."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -34,7 +35,7 @@ class TransformerModel(nn.Module):
     def __init__(self, vocab=24, dim=16):
         super().__init__()
         self.embed_tokens = nn.Embedding(vocab, dim, PAD)
-        nn.init.normal_(self.embed_tokens.weight, mean=0, std=dim ** -0.5)
+        nn.init.normal_(self.embed_tokens.weight, mean=0, std=dim**-0.5)
         nn.init.constant_(self.embed_tokens.weight[PAD], 0)
         self.encoder = nn.TransformerEncoderLayer(dim, 2, 32, dropout=0.0, batch_first=True)
         self.decoder = nn.TransformerDecoderLayer(dim, 2, 32, dropout=0.0, batch_first=True)
@@ -115,5 +116,8 @@ def verify(agree):
 TRUTH = Truth(
     fault="gradients of the earlier batches of an update are scaled once more with every further batch",
     names=("mul_", "multiply_grads"),
-    repair=("", "        self.optimizer.multiply_grads(1.0 / sample_size)\n        grad_norm = self.optimizer.clip_grad_norm(self.clip_norm)"),
+    repair=(
+        "",
+        "        self.optimizer.multiply_grads(1.0 / sample_size)\n        grad_norm = self.optimizer.clip_grad_norm(self.clip_norm)",
+    ),
 )

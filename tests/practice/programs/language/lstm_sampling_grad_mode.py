@@ -1,4 +1,5 @@
 """Language modelling: the sampler switches gradients off by hand and leaves early at the end of text without switching them on again."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -94,5 +95,7 @@ TRUTH = Truth(
     fault="the sampler returns early with gradients still disabled",
     raises="element 0 of tensors does not require grad",
     names=("set_grad_enabled",),
-    repair=("        with torch.no_grad():\n            return self._sample(prompt, was_training)\n\n    def _sample(self, prompt, was_training):",),
+    repair=(
+        "        with torch.no_grad():\n            return self._sample(prompt, was_training)\n\n    def _sample(self, prompt, was_training):",
+    ),
 )

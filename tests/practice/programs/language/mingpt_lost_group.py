@@ -1,4 +1,5 @@
 """Language modelling: minGPT's sorting of parameters by module type forgets the bare pos_emb, which ends in no group."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -15,7 +16,9 @@ class CausalSelfAttention(nn.Module):
 
     def forward(self, x):
         B, T, C = x.size()
-        k, q, v = (f(x).view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for f in (self.key, self.query, self.value))
+        k, q, v = (
+            f(x).view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for f in (self.key, self.query, self.value)
+        )
         att = (q @ k.transpose(-2, -1)) * (k.size(-1) ** -0.5)
         att = F.softmax(att.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf")), dim=-1)
         return self.proj((att @ v).transpose(1, 2).contiguous().view(B, T, C))
@@ -90,7 +93,7 @@ class AdditionDataset(torch.utils.data.Dataset):
         a, b = (idx * 37) % 100, (idx * 53) % 100
         ix = [int(s) for s in f"{a:02d}{b:02d}{a + b:03d}"[::1]]
         x, y = torch.tensor(ix[:-1]), torch.tensor(ix[1:])
-        y[:2 * self.digits - 1] = -100
+        y[: 2 * self.digits - 1] = -100
         return x, y
 
 

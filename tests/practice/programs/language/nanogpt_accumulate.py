@@ -1,4 +1,5 @@
 """Language modelling: the clear moved into the micro-step loop, so that only the last micro-batch of each step is learned from."""
+
 import math
 from dataclasses import dataclass
 
@@ -38,7 +39,9 @@ class Block(nn.Module):
         super().__init__()
         self.ln_1, self.ln_2 = nn.LayerNorm(config.n_embd), nn.LayerNorm(config.n_embd)
         self.attn = CausalSelfAttention(config)
-        self.mlp = nn.Sequential(nn.Linear(config.n_embd, 4 * config.n_embd), nn.GELU(), nn.Linear(4 * config.n_embd, config.n_embd))
+        self.mlp = nn.Sequential(
+            nn.Linear(config.n_embd, 4 * config.n_embd), nn.GELU(), nn.Linear(4 * config.n_embd, config.n_embd)
+        )
 
     def forward(self, x):
         x = x + self.attn(self.ln_1(x))
@@ -94,8 +97,8 @@ def run():
         for micro_step in range(accumulation_steps):
             optimizer.zero_grad(set_to_none=False)  # cause
             ix = torch.randint(0, 512 - 17, (4,))
-            x = torch.stack([data[i:i + 16] for i in ix])
-            y = torch.stack([data[i + 1:i + 17] for i in ix])
+            x = torch.stack([data[i : i + 16] for i in ix])
+            y = torch.stack([data[i + 1 : i + 17] for i in ix])
             loss = model(x, y) / accumulation_steps
             last = [model.ln_f.bias.grad.clone()] if model.ln_f.bias.grad is not None else [torch.zeros_like(sums)]
             loss.backward()

@@ -1,4 +1,5 @@
 """Language modelling: rotary angles are cached by the first (warm-up) evaluation, so that the learned frequencies never train."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Mixed precision: the norm is clipped before unscale_(), on gradients that are still 65536 times too large."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -18,7 +19,11 @@ class RMSNorm(nn.Module):
 class FeedForward(nn.Module):
     def __init__(self, dim, hidden):
         super().__init__()
-        self.w1, self.w2, self.w3 = nn.Linear(dim, hidden, bias=False), nn.Linear(hidden, dim, bias=False), nn.Linear(dim, hidden, bias=False)
+        self.w1, self.w2, self.w3 = (
+            nn.Linear(dim, hidden, bias=False),
+            nn.Linear(hidden, dim, bias=False),
+            nn.Linear(dim, hidden, bias=False),
+        )
 
     def forward(self, x):
         return self.w2(F.silu(self.w1(x)) * self.w3(x))
@@ -35,7 +40,10 @@ class Attention(nn.Module):
     def forward(self, x):
         B, T, _ = x.shape
         q = self.wq(x).view(B, T, self.heads, self.d).transpose(1, 2)
-        k, v = (f(x).view(B, T, self.kv_heads, self.d).repeat_interleave(self.heads // self.kv_heads, 2).transpose(1, 2) for f in (self.wk, self.wv))
+        k, v = (
+            f(x).view(B, T, self.kv_heads, self.d).repeat_interleave(self.heads // self.kv_heads, 2).transpose(1, 2)
+            for f in (self.wk, self.wv)
+        )
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.wo(y.transpose(1, 2).reshape(B, T, -1))
 
@@ -45,8 +53,16 @@ class Llama(nn.Module):
         super().__init__()
         self.tok_embeddings = nn.Embedding(vocab, dim)
         self.layers = nn.ModuleList(
-            nn.ModuleDict({"attention_norm": RMSNorm(dim), "attention": Attention(dim, 4, 2), "ffn_norm": RMSNorm(dim), "feed_forward": FeedForward(dim, 24)})
-            for _ in range(layers))
+            nn.ModuleDict(
+                {
+                    "attention_norm": RMSNorm(dim),
+                    "attention": Attention(dim, 4, 2),
+                    "ffn_norm": RMSNorm(dim),
+                    "feed_forward": FeedForward(dim, 24),
+                }
+            )
+            for _ in range(layers)
+        )
         self.norm, self.output = RMSNorm(dim), nn.Linear(dim, vocab, bias=False)
 
     def forward(self, tokens):
@@ -60,7 +76,7 @@ class Llama(nn.Module):
 class Runner:
     def __init__(self, model, optimizer, grad_clip=1.0):
         self.model, self.optimizer, self.grad_clip = model, optimizer, grad_clip
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0 ** 16)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
         self.norms = []
 
     def finish_step(self):
@@ -84,7 +100,7 @@ class Runner:
 
 def get_batch(data, n=4, block=8):
     ix = torch.randint(len(data) - block, (n,))
-    return torch.stack([data[i:i + block] for i in ix]), torch.stack([data[i + 1:i + 1 + block] for i in ix])
+    return torch.stack([data[i : i + block] for i in ix]), torch.stack([data[i + 1 : i + 1 + block] for i in ix])
 
 
 def run():
@@ -104,5 +120,8 @@ def verify(norms):
 TRUTH = Truth(
     fault="gradients are clipped while still scaled, after unscaling they are almost zero",
     names=("clip_grad_norm_", "unscale_"),
-    repair=("        self.scaler.unscale_(self.optimizer)", "        torch.nn.utils.clip_grad_norm_(params, self.grad_clip)"),
+    repair=(
+        "        self.scaler.unscale_(self.optimizer)",
+        "        torch.nn.utils.clip_grad_norm_(params, self.grad_clip)",
+    ),
 )

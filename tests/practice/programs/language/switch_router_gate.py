@@ -1,4 +1,5 @@
 """Mixture of experts: the experts' outputs are no longer multiplied by the router's probability, so only the balancing loss trains the router."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Language modelling: blocks are recomputed without their random state, so that backward sees another dropout than forward."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Language modelling: Transformer-XL's memories, detached and rolled in place, with truncated backpropagation; healthy."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -21,7 +22,7 @@ class RelAttention(nn.Module):
         k, v = torch.chunk(self.kv_net(cat), 2, dim=-1)
         q, k, v = (t.view(t.size(0), t.size(1), self.n_head, self.d_head) for t in (q, k, v))
         attn_score = torch.einsum("bind,bjnd->bnij", q, k)
-        attn_score.mul_(self.d_head ** -0.5)
+        attn_score.mul_(self.d_head**-0.5)
         attn_score = attn_score + bias
         attn_prob = F.softmax(attn_score.masked_fill_(mask, float("-inf")), dim=-1)
         vec = torch.einsum("bnij,bjnd->bind", attn_prob, v).flatten(2)
@@ -44,12 +45,12 @@ class MemTransformerLM(nn.Module):
     def _update_mems(self, hids, mems):
         with torch.no_grad():
             for mem, hid in zip(mems, hids):
-                mem.copy_(torch.cat([mem, hid], 1)[:, -self.mem_len:].detach())
+                mem.copy_(torch.cat([mem, hid], 1)[:, -self.mem_len :].detach())
         return mems
 
     def forward(self, data, target, mems):
         qlen, mlen = data.size(1), self.mem_len
-        dist = (torch.arange(qlen)[:, None] + mlen - torch.arange(mlen + qlen)[None])
+        dist = torch.arange(qlen)[:, None] + mlen - torch.arange(mlen + qlen)[None]
         mask = dist < 0
         bias = self.r_bias[dist.clamp(min=0)]
         core, hids = self.word_emb(data), []
@@ -66,7 +67,7 @@ def evaluate(model, text, tgt_len):
     total, mems = 0.0, model.init_mems(text.size(0))
     with torch.no_grad():
         for i in range(0, text.size(1) - 1 - tgt_len, tgt_len):
-            loss, mems = model(text[:, i:i + tgt_len], text[:, i + 1:i + 1 + tgt_len], mems)
+            loss, mems = model(text[:, i : i + tgt_len], text[:, i + 1 : i + 1 + tgt_len], mems)
             total += loss.mean().item()
     model.train(training)
     return total
@@ -83,7 +84,7 @@ def run():
     losses = []
     for i in range(0, 24, tgt_len):
         model.zero_grad()
-        loss, mems = model(text[:, i:i + tgt_len], text[:, i + 1:i + 1 + tgt_len], mems)
+        loss, mems = model(text[:, i : i + tgt_len], text[:, i + 1 : i + 1 + tgt_len], mems)
         loss.float().mean().type_as(loss).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 0.25)
         optimizer.step()

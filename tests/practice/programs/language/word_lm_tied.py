@@ -1,4 +1,5 @@
 """Language modelling: init_weights() makes a new encoder weight after the tie, so the "tied" model has two tables and one is not trained as meant."""
+
 import math
 
 import torch
@@ -55,7 +56,7 @@ def batchify(data, bsz):
 
 def get_batch(source, i, bptt):
     seq_len = min(bptt, len(source) - 1 - i)
-    return source[i:i + seq_len], source[i + 1:i + 1 + seq_len].reshape(-1)
+    return source[i : i + seq_len], source[i + 1 : i + 1 + seq_len].reshape(-1)
 
 
 def train(model, train_data, lr, bptt=6, clip=0.25):

@@ -1,4 +1,5 @@
 """LARS by hand for genomics: the step binds the new value to the loop variable, the model's tensors stay; only biases, done in place, move."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

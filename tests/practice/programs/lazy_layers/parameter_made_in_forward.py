@@ -1,4 +1,5 @@
 """Point clouds: the learnt temperature is created inside forward, a new one for each call, and is never trained."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -63,5 +64,7 @@ def verify(outcome):
 TRUTH = Truth(
     fault="every forward puts a fresh Parameter of ones in place of the one the optimizer has",
     names=("temperature",),
-    repair=("        if self.temperature is None:\n            self.temperature = nn.Parameter(torch.ones(self.centres.size(0), device=points.device))",),
+    repair=(
+        "        if self.temperature is None:\n            self.temperature = nn.Parameter(torch.ones(self.centres.size(0), device=points.device))",
+    ),
 )

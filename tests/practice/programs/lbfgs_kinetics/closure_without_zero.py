@@ -1,4 +1,5 @@
 """Chemical kinetics fitted by L-BFGS: the closure does not clear the gradients, so each inner evaluation adds to the last."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """Lion written by hand, with in-place writes under no_grad, a clear inside step() and a cautious mask. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

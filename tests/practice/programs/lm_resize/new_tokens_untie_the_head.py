@@ -1,4 +1,5 @@
 """Language model: new tokens get a bigger embedding, the tied output layer keeps the old matrix and drifts away from it."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -25,8 +26,8 @@ def add_tokens(model, n):
     """Room for n more tokens; a new one begins as the mean of the old."""
     old = model.embed.weight.data
     new = nn.Embedding(len(old) + n, old.size(1))
-    new.weight.data[:len(old)] = old
-    new.weight.data[len(old):] = old.mean(0)
+    new.weight.data[: len(old)] = old
+    new.weight.data[len(old) :] = old.mean(0)
     model.embed = new  # cause
     return list(range(len(old), len(old) + n))
 

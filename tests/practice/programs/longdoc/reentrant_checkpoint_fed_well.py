@@ -1,4 +1,5 @@
 """Long documents: re-entrant checkpointing behind a frozen embedding whose output is made to require grad by a hook. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """LoRA: eval() merges B A into the base weight, train() does not take it out again, so each evaluation adds the adapter once more."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -10,7 +11,7 @@ class MergedLinear(nn.Linear):
     def __init__(self, inputs, outputs, rank=2):
         super().__init__(inputs, outputs)
         self.weight.requires_grad_(False)
-        self.A = nn.Parameter(torch.randn(rank, inputs) / inputs ** 0.5)
+        self.A = nn.Parameter(torch.randn(rank, inputs) / inputs**0.5)
         self.B = nn.Parameter(torch.zeros(outputs, rank))
         self.merged = False
 

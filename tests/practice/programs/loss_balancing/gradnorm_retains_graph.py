@@ -1,4 +1,5 @@
 """GradNorm for a food app: retain_graph, a second backward into the task weights only, .grad of the weights overwritten. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -30,10 +31,12 @@ class GradNorm:
     def update(self, losses):
         if self.first is None:
             self.first = losses.detach()
-        norms = torch.stack([
-            torch.autograd.grad(w * loss, self.shared, retain_graph=True, create_graph=True)[0].norm()
-            for w, loss in zip(self.weights, losses)
-        ])
+        norms = torch.stack(
+            [
+                torch.autograd.grad(w * loss, self.shared, retain_graph=True, create_graph=True)[0].norm()
+                for w, loss in zip(self.weights, losses)
+            ]
+        )
         rate = losses.detach() / self.first
         goal = (norms.mean() * (rate / rate.mean()) ** self.alpha).detach()
         (self.weights.grad,) = torch.autograd.grad((norms - goal).abs().sum(), self.weights, retain_graph=True)

@@ -1,4 +1,5 @@
 """Population based training: model and optimizer are deep-copied one after the other, the copy of the optimizer has its own parameters."""
+
 import copy
 import random
 

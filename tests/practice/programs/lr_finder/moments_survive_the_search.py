@@ -1,4 +1,5 @@
 """Learning-rate search: the weights are put back after the search, Adam's moments and step count are not."""
+
 import copy
 
 import torch

@@ -1,4 +1,5 @@
 """Materials: NaN labels masked by multiplication; NaN * 0 is NaN and the first step destroys the network."""
+
 import torch
 from torch import nn
 
@@ -54,7 +55,7 @@ def run():
     atoms, y = dataset(32)
     meter = Meter()
     for start in range(0, 32, 8):
-        loss = masked_mse(model(atoms[start:start + 8]), y[start:start + 8])
+        loss = masked_mse(model(atoms[start : start + 8]), y[start : start + 8])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -1,4 +1,5 @@
 """Architecture search: the weights are cleared before the architect's step in place of after it, so validation gradients train the weights."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -8,7 +9,9 @@ from tests.practice.truth import Truth
 OPS = {
     "none": lambda C: Zero(),
     "skip_connect": lambda C: nn.Identity(),
-    "conv_3x3": lambda C: nn.Sequential(nn.ReLU(), nn.Conv2d(C, C, 3, padding=1, bias=False), nn.BatchNorm2d(C, affine=False)),
+    "conv_3x3": lambda C: nn.Sequential(
+        nn.ReLU(), nn.Conv2d(C, C, 3, padding=1, bias=False), nn.BatchNorm2d(C, affine=False)
+    ),
     "avg_pool_3x3": lambda C: nn.AvgPool2d(3, stride=1, padding=1),
 }
 

@@ -1,4 +1,5 @@
 """Meta-learning: a hypernetwork makes the weights of a target net that has no parameters of its own in the optimizer; healthy."""
+
 import copy
 
 import torch
@@ -15,9 +16,13 @@ class HyperNetwork(nn.Module):
     def __init__(self, target, n_clients, emb=4, hidden=16):
         super().__init__()
         self.embeddings = nn.Embedding(n_clients, emb)
-        self.trunk = nn.Sequential(nn.Linear(emb, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True))
+        self.trunk = nn.Sequential(
+            nn.Linear(emb, hidden), nn.ReLU(inplace=True), nn.Linear(hidden, hidden), nn.ReLU(inplace=True)
+        )
         self.shapes = {n: p.shape for n, p in target.named_parameters()}
-        self.heads = nn.ModuleDict({n.replace(".", "-"): nn.Linear(hidden, p.numel()) for n, p in target.named_parameters()})
+        self.heads = nn.ModuleDict(
+            {n.replace(".", "-"): nn.Linear(hidden, p.numel()) for n, p in target.named_parameters()}
+        )
 
     def forward(self, idx):
         h = self.trunk(self.embeddings(idx))
@@ -98,7 +103,9 @@ def run():
 def verify(outcome):
     before, hnet, fixed, target = outcome
     assert all(not torch.equal(p, before[n]) for n, p in hnet.named_parameters())
-    assert all(torch.equal(t, fixed[n]) and target.get_parameter(n).grad is None for n, t in target.state_dict().items())
+    assert all(
+        torch.equal(t, fixed[n]) and target.get_parameter(n).grad is None for n, t in target.state_dict().items()
+    )
 
 
 TRUTH = Truth()

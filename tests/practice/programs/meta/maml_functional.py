@@ -1,4 +1,5 @@
 """Meta-learning: MAML with create_graph in the inner loop and functional calls; healthy."""
+
 import math
 
 import torch
@@ -12,7 +13,9 @@ from tests.practice.truth import Truth
 class SineModel(nn.Module):
     def __init__(self, hidden=16):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(1, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        self.net = nn.Sequential(
+            nn.Linear(1, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1)
+        )
 
     def forward(self, x):
         return self.net(x)
@@ -58,7 +61,9 @@ class MAML:
 def run():
     torch.manual_seed(0)
     maml = MAML(SineModel())
-    optimizer = torch.optim.Adam([{"params": list(maml.model.parameters())}, {"params": list(maml.lrs.values()), "lr": 1e-4}], lr=1e-3)
+    optimizer = torch.optim.Adam(
+        [{"params": list(maml.model.parameters())}, {"params": list(maml.lrs.values()), "lr": 1e-4}], lr=1e-3
+    )
     before = [p.detach().clone() for g in optimizer.param_groups for p in g["params"]]
     curve = []
     for _ in range(3):

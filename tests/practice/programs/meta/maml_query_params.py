@@ -1,4 +1,5 @@
 """Meta-learning: the query loss is taken at the meta-parameters and not at the adapted ones, so the inner loop counts for nothing."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -11,7 +12,14 @@ class Learner:
 
     def __init__(self, ways=3, channels=6):
         self.vars = nn.ParameterList()
-        self.config = [("conv", (channels, 1, 3, 3)), ("relu", ()), ("conv", (channels, channels, 3, 3)), ("relu", ()), ("flatten", ()), ("linear", (ways, channels * 16))]
+        self.config = [
+            ("conv", (channels, 1, 3, 3)),
+            ("relu", ()),
+            ("conv", (channels, channels, 3, 3)),
+            ("relu", ()),
+            ("flatten", ()),
+            ("linear", (ways, channels * 16)),
+        ]
         for name, shape in self.config:
             if shape:
                 w = nn.Parameter(torch.empty(*shape))

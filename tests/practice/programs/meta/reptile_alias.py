@@ -1,4 +1,5 @@
 """Meta-learning: Reptile's weights before the inner loop are a state_dict without a copy, so the outer step goes nowhere."""
+
 import math
 from copy import deepcopy
 
@@ -23,7 +24,9 @@ def gen_task():
 class Net(nn.Module):
     def __init__(self, width=16):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
+        self.layers = nn.Sequential(
+            nn.Linear(1, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1)
+        )
 
     def forward(self, x):
         return self.layers(x)
@@ -49,7 +52,7 @@ def inner_loop(model, f, x_all):
     order = torch.randperm(len(x_all))
     for _ in range(inner_epochs):
         for start in range(0, len(x_all), ntrain):
-            mbinds = order[start:start + ntrain]
+            mbinds = order[start : start + ntrain]
             train_on_batch(model, x_all[mbinds], f(x_all[mbinds]))
 
 
@@ -82,7 +85,10 @@ def run():
         outerstepsize = outer_stepsize0 * (1 - iteration / n_iterations)
         distances.append(sum(float((weights_after[n] - weights_before[n]).abs().sum()) for n in weights_before))
         model.load_state_dict(
-            {name: weights_before[name] + (weights_after[name] - weights_before[name]) * outerstepsize for name in weights_before}
+            {
+                name: weights_before[name] + (weights_after[name] - weights_before[name]) * outerstepsize
+                for name in weights_before
+            }
         )
         if iteration % 2 == 0:
             evaluate(model, x_all, f_plot, xtrain_plot)

@@ -1,4 +1,5 @@
 """MAML for sine-shaped tides: fast weights by functional_call, create_graph=True, buffers detached. Healthy."""
+
 import torch
 from torch import nn
 from torch.func import functional_call
@@ -10,7 +11,9 @@ class TideNet(nn.Module):
     def __init__(self, hidden=16):
         super().__init__()
         self.register_buffer("scale", torch.tensor(0.2))
-        self.net = nn.Sequential(nn.Linear(1, hidden), nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 1))
+        self.net = nn.Sequential(
+            nn.Linear(1, hidden), nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 1)
+        )
 
     def forward(self, t):
         return self.net(self.scale * t)

@@ -1,4 +1,5 @@
 """Pure bfloat16: weights near one and a small learning rate, each update is rounded away and the norm never learns."""
+
 import torch
 from torch import nn
 

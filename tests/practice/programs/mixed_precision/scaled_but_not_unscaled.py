@@ -1,4 +1,5 @@
 """Mixed precision: the loss is scaled, but optimizer.step() is called in place of scaler.step(optimizer)."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -33,7 +34,7 @@ class AmpTrainer:
     def __init__(self, model, lr):
         self.model = model
         self.optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0 ** 12)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**12)
 
     def train_step(self, x, y):
         self.optimizer.zero_grad()

@@ -1,4 +1,5 @@
 """Copula mixture: responsibilities under no_grad, marginals and components released in turn, the others' gradients dropped. Healthy."""
+
 import math
 
 import torch
@@ -52,7 +53,10 @@ def em(model, x, rounds):
             loss = -(responsibility * model.log_joint(x)).sum(1).mean()
             loss.backward()
             optimizer.step()
-            moved.append({k: any(not torch.equal(a, b) for a, b in zip(before[k], v)) for k, v in model.groups().items()} | {"turn": name})
+            moved.append(
+                {k: any(not torch.equal(a, b) for a, b in zip(before[k], v)) for k, v in model.groups().items()}
+                | {"turn": name}
+            )
         with torch.no_grad():
             curve.append(-torch.logsumexp(model.log_joint(x), 1).mean().item())
     return moved, curve

@@ -1,4 +1,5 @@
 """Task arithmetic: the merged state_dict is summed in place, which rewrites the pretrained model it was taken from."""
+
 import copy
 
 import torch

@@ -1,4 +1,5 @@
 """MRI reconstruction: hooks that mask gradients, in-place writes of measured k-space, handles taken off in between. Healthy."""
+
 import torch
 from torch import nn
 
@@ -43,7 +44,7 @@ def symmetric_kernels(model):
 
 def scans(n, size=16):
     x = torch.arange(size) / size
-    image = torch.exp(-((x - 0.3 - 0.4 * torch.rand(n, 1)) / 0.15) ** 2)
+    image = torch.exp(-(((x - 0.3 - 0.4 * torch.rand(n, 1)) / 0.15) ** 2))
     mask = torch.rand(n, size) < 0.5
     mask[:, 0] = True
     return torch.fft.fft(image, norm="ortho") * mask, mask, image

@@ -1,4 +1,5 @@
 """Multilingual tagging: zero_grad(set_to_none=False) leaves zeros on heads of absent languages, and Adam's momentum and decay move them."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

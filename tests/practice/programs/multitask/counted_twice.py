@@ -1,4 +1,5 @@
 """Multi-task medicine: the segmentation loss is sent backward alone and again within the total, so it counts twice."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Neural process: nn.Parameter(...).unsqueeze(0) is a plain tensor; the positional queries are neither registered nor learnt."""
+
 import torch
 from torch import nn
 from torch.distributions import Normal

@@ -1,4 +1,5 @@
 """Spike sorting: an average of the weights (buffers too) is swapped in for validation by exchanging .data, and swapped out again. Healthy."""
+
 import copy
 from contextlib import contextmanager
 
@@ -58,7 +59,7 @@ class Average:
 def spikes(n):
     y = torch.arange(n) % 4
     t = torch.arange(20)
-    shape = torch.exp(-((t - 10) / (1.0 + y[:, None])) ** 2)
+    shape = torch.exp(-(((t - 10) / (1.0 + y[:, None])) ** 2))
     return torch.stack([shape, -0.3 * y[:, None] * shape], 1) + 0.05 * torch.randn(n, 2, 20), y
 
 

@@ -1,4 +1,5 @@
 """Preference tuning: the reference is the policy with its adapter still on, so every log-ratio is zero but for the gradient."""
+
 import warnings
 
 import torch
@@ -13,9 +14,13 @@ warnings.filterwarnings("ignore")
 
 
 def build_policy():
-    config = GPT2Config(vocab_size=40, n_positions=24, n_embd=16, n_layer=1, n_head=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+    config = GPT2Config(
+        vocab_size=40, n_positions=24, n_embd=16, n_layer=1, n_head=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0
+    )
     base = GPT2LMHeadModel(config)
-    return get_peft_model(base, LoraConfig(r=4, lora_alpha=8, target_modules=["c_attn"], fan_in_fan_out=True, task_type="CAUSAL_LM"))
+    return get_peft_model(
+        base, LoraConfig(r=4, lora_alpha=8, target_modules=["c_attn"], fan_in_fan_out=True, task_type="CAUSAL_LM")
+    )
 
 
 def sequence_logps(logits, labels, mask):
@@ -57,7 +62,9 @@ class DPOTrainer:
         losses.mean().backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
-        self.history.append({"loss": losses.mean().item(), "margin": float((chosen_rewards - rejected_rewards).abs().max())})
+        self.history.append(
+            {"loss": losses.mean().item(), "margin": float((chosen_rewards - rejected_rewards).abs().max())}
+        )
 
 
 def preference_batch(n=4, prompt=4, answer=5):

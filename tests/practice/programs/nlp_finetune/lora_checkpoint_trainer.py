@@ -1,4 +1,5 @@
 """Fine-tuning: peft LoRA in a Trainer with accumulation, gradient checkpoints, frozen embeddings and an evaluation between; healthy."""
+
 import tempfile
 import warnings
 
@@ -53,7 +54,14 @@ def build():
     model = GPT2LMHeadModel(config)
     model.config.use_cache = False
     model.enable_input_require_grads()
-    lora = LoraConfig(r=4, lora_alpha=8, lora_dropout=0.1, target_modules=["c_attn", "c_proj"], fan_in_fan_out=True, task_type="CAUSAL_LM")
+    lora = LoraConfig(
+        r=4,
+        lora_alpha=8,
+        lora_dropout=0.1,
+        target_modules=["c_attn", "c_proj"],
+        fan_in_fan_out=True,
+        task_type="CAUSAL_LM",
+    )
     model = get_peft_model(model, lora)
     freeze_first_adapter(model)
     return model
@@ -67,9 +75,23 @@ def run():
     before = {n: p.detach().clone() for n, p in trainable.items()}
     with tempfile.TemporaryDirectory() as folder:
         args = TrainingArguments(
-            output_dir=folder, per_device_train_batch_size=4, gradient_accumulation_steps=2, max_steps=3, learning_rate=1e-2,
-            eval_strategy="steps", eval_steps=1, gradient_checkpointing=True, max_grad_norm=0.5, warmup_steps=0, weight_decay=0.0,
-            report_to=[], save_strategy="no", logging_strategy="no", disable_tqdm=True, use_cpu=True, seed=0,
+            output_dir=folder,
+            per_device_train_batch_size=4,
+            gradient_accumulation_steps=2,
+            max_steps=3,
+            learning_rate=1e-2,
+            eval_strategy="steps",
+            eval_steps=1,
+            gradient_checkpointing=True,
+            max_grad_norm=0.5,
+            warmup_steps=0,
+            weight_decay=0.0,
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+            use_cpu=True,
+            seed=0,
         )
         trainer = Trainer(model=model, args=args, train_dataset=Text(32), eval_dataset=Text(8), callbacks=[watch])
         trainer.train()

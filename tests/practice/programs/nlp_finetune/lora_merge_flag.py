@@ -1,4 +1,5 @@
 """Fine-tuning: a LoRA layer that merges on eval() forgets to say so, and train() never takes the update out again."""
+
 import math
 
 import torch

@@ -1,4 +1,5 @@
 """Fine-tuning: the keys and values of a trainable prefix are computed once and kept, so that the second backward meets a freed graph."""
+
 import math
 
 import torch

@@ -1,4 +1,5 @@
 """Fine-tuning: with frozen embeddings a reentrant checkpoint sees no input that needs a gradient, and the adapters inside it get none."""
+
 import math
 import warnings
 
@@ -34,7 +35,9 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x):
         h = self.input_layernorm(x)
-        q, k, v = (f(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = (
+            f(h).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f in (self.q_proj, self.k_proj, self.v_proj)
+        )
         x = x + self.o_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
         return x + self.down_proj(F.silu(self.up_proj(self.post_layernorm(x))))
 
@@ -52,7 +55,9 @@ class CausalLM(nn.Module):
         self.gradient_checkpointing = True
 
     def enable_input_require_grads(self):
-        self._require_grads_hook = self.embed_tokens.register_forward_hook(lambda module, args, output: output.requires_grad_(True))
+        self._require_grads_hook = self.embed_tokens.register_forward_hook(
+            lambda module, args, output: output.requires_grad_(True)
+        )
 
     def forward(self, input_ids):
         x = self.embed_tokens(input_ids)

@@ -1,4 +1,5 @@
 """Fine-tuning: a Trainer subclass keeps a contrastive projection of its own, which is in no optimizer."""
+
 import tempfile
 import warnings
 
@@ -49,8 +50,15 @@ class ContrastiveTrainer(Trainer):
 
 
 def model_init():
-    config = BertConfig(vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-                        max_position_embeddings=16, num_labels=2)
+    config = BertConfig(
+        vocab_size=30,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=16,
+        num_labels=2,
+    )
     return BertForSequenceClassification(config)
 
 
@@ -60,8 +68,16 @@ def run():
     model = model_init()
     with tempfile.TemporaryDirectory() as folder:
         args = TrainingArguments(
-            output_dir=folder, per_device_train_batch_size=8, max_steps=3, learning_rate=1e-3, report_to=[],
-            save_strategy="no", logging_strategy="no", disable_tqdm=True, use_cpu=True, seed=0,
+            output_dir=folder,
+            per_device_train_batch_size=8,
+            max_steps=3,
+            learning_rate=1e-3,
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+            use_cpu=True,
+            seed=0,
         )
         trainer = ContrastiveTrainer(model=model, args=args, train_dataset=data)
         start = trainer.projection.weight.detach().clone()
@@ -78,5 +94,7 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the projection belongs to the Trainer and not to the model, so no optimizer has it",
     names=("projection",),
-    repair=("        self.projection = self.model.projection = nn.Linear(self.model.config.hidden_size, projection_dim)",),
+    repair=(
+        "        self.projection = self.model.projection = nn.Linear(self.model.config.hidden_size, projection_dim)",
+    ),
 )

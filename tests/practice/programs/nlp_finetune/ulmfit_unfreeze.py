@@ -1,4 +1,5 @@
 """Fine-tuning: layers are unfrozen one by one, but the optimizer was given only what was trainable at the start."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -32,7 +33,13 @@ class AWDEncoder(nn.Module):
 class PoolingClassifier(nn.Module):
     def __init__(self, hidden=12, classes=3):
         super().__init__()
-        self.layers = nn.Sequential(nn.BatchNorm1d(3 * hidden), nn.Dropout(0.1), nn.Linear(3 * hidden, 16), nn.ReLU(True), nn.Linear(16, classes))
+        self.layers = nn.Sequential(
+            nn.BatchNorm1d(3 * hidden),
+            nn.Dropout(0.1),
+            nn.Linear(3 * hidden, 16),
+            nn.ReLU(True),
+            nn.Linear(16, classes),
+        )
 
     def forward(self, x):
         return self.layers(torch.cat([x[:, -1], x.max(1).values, x.mean(1)], 1))
@@ -56,7 +63,7 @@ class Learner:
         for depth, group in enumerate(reversed(self.layer_groups)):
             params = [p for p in group.parameters() if p.requires_grad]  # cause
             if params:
-                groups.append({"params": params, "lr": self.lr / 2.6 ** depth})
+                groups.append({"params": params, "lr": self.lr / 2.6**depth})
         self.max_lr = [g["lr"] for g in groups]
         self.opt = torch.optim.Adam(groups, betas=(0.9, 0.99))
 

@@ -1,4 +1,5 @@
 """OCR fine-tuning: backbone frozen after warm-up by requires_grad_(False), but its last gradients stay and the optimizer goes on using them."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Continual learning: the elastic penalty is computed from p.data, so that it shows in the loss and in no gradient."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

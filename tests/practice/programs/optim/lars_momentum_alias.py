@@ -1,4 +1,5 @@
 """Optimizers: LARS starts its momentum buffer as the gradient tensor itself, which zero_grad(set_to_none=False) then wipes and backward fills."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -7,9 +8,17 @@ from tests.practice.truth import Truth
 
 
 class LARS(torch.optim.Optimizer):
-    def __init__(self, params, lr, weight_decay=0, momentum=0.9, eta=0.001, weight_decay_filter=None, lars_adaptation_filter=None):
-        defaults = dict(lr=lr, weight_decay=weight_decay, momentum=momentum, eta=eta,
-                        weight_decay_filter=weight_decay_filter, lars_adaptation_filter=lars_adaptation_filter)
+    def __init__(
+        self, params, lr, weight_decay=0, momentum=0.9, eta=0.001, weight_decay_filter=None, lars_adaptation_filter=None
+    ):
+        defaults = dict(
+            lr=lr,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            eta=eta,
+            weight_decay_filter=weight_decay_filter,
+            lars_adaptation_filter=lars_adaptation_filter,
+        )
         super().__init__(params, defaults)
 
     @torch.no_grad()
@@ -24,7 +33,9 @@ class LARS(torch.optim.Optimizer):
                 if g["lars_adaptation_filter"] is None or not g["lars_adaptation_filter"](p):
                     param_norm, update_norm = torch.norm(p), torch.norm(dp)
                     one = torch.ones_like(param_norm)
-                    q = torch.where(param_norm > 0, torch.where(update_norm > 0, g["eta"] * param_norm / update_norm, one), one)
+                    q = torch.where(
+                        param_norm > 0, torch.where(update_norm > 0, g["eta"] * param_norm / update_norm, one), one
+                    )
                     dp.mul_(q)
                 param_state = self.state[p]
                 if "mu" not in param_state:
@@ -43,7 +54,9 @@ class BarlowTwins(nn.Module):
         super().__init__()
         self.lambd = lambd
         self.backbone = nn.Sequential(nn.Linear(10, 16), nn.BatchNorm1d(16), nn.ReLU(inplace=True))
-        self.projector = nn.Sequential(nn.Linear(16, dim, bias=False), nn.BatchNorm1d(dim), nn.ReLU(inplace=True), nn.Linear(dim, dim, bias=False))
+        self.projector = nn.Sequential(
+            nn.Linear(16, dim, bias=False), nn.BatchNorm1d(dim), nn.ReLU(inplace=True), nn.Linear(dim, dim, bias=False)
+        )
         self.bn = nn.BatchNorm1d(dim, affine=False)
 
     @staticmethod
@@ -62,8 +75,14 @@ class BarlowTwins(nn.Module):
 def run():
     torch.manual_seed(0)
     model = BarlowTwins()
-    optimizer = LARS(model.parameters(), lr=0.2, weight_decay=1e-6, eta=0.1,
-                     weight_decay_filter=exclude_bias_and_norm, lars_adaptation_filter=exclude_bias_and_norm)
+    optimizer = LARS(
+        model.parameters(),
+        lr=0.2,
+        weight_decay=1e-6,
+        eta=0.1,
+        weight_decay_filter=exclude_bias_and_norm,
+        lars_adaptation_filter=exclude_bias_and_norm,
+    )
     w, past, agree = model.projector[0].weight, None, []
     for step in range(4):
         x = torch.randn(16, 10)

@@ -1,4 +1,5 @@
 """Optimizers: Lookahead copies the base optimizer's groups, so that the schedule changes a learning rate no one reads."""
+
 import math
 from collections import defaultdict
 
@@ -58,7 +59,9 @@ def add_weight_decay(model, weight_decay=1e-5, skip_list=()):
 class Net(nn.Module):
     def __init__(self, width=16, classes=4):
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(10, width), nn.LayerNorm(width), nn.GELU(), nn.Linear(width, width), nn.GELU())
+        self.body = nn.Sequential(
+            nn.Linear(10, width), nn.LayerNorm(width), nn.GELU(), nn.Linear(width, width), nn.GELU()
+        )
         self.head = nn.Linear(width, classes)
 
     def forward(self, x):

@@ -1,4 +1,5 @@
 """Mixed precision by hand: the master weights are stepped and never copied back into the half-precision model."""
+
 import copy
 
 import torch
@@ -40,7 +41,7 @@ def master_params_to_model_params(model_params, master_params):
 
 
 class DynamicLossScaler:
-    def __init__(self, init_scale=2.0 ** 8, scale_factor=2.0, scale_window=2):
+    def __init__(self, init_scale=2.0**8, scale_factor=2.0, scale_window=2):
         self.cur_scale, self.scale_factor, self.scale_window = init_scale, scale_factor, scale_window
         self.cur_iter, self.last_overflow_iter = 0, -1
 
@@ -124,5 +125,7 @@ def verify(outcome):
 TRUTH = Truth(
     fault="only the float32 master weights are trained, the model keeps its first weights",
     names=("master_params",),
-    repair=("        self.optimizer.step()\n        master_params_to_model_params(self.model_params, self.master_params)",),
+    repair=(
+        "        self.optimizer.step()\n        master_params_to_model_params(self.model_params, self.master_params)",
+    ),
 )

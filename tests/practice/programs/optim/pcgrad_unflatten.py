@@ -1,4 +1,5 @@
 """Multi-task: PCGrad flattens gradients in the order of parameters() and gives them back in the order of the sorted names."""
+
 import copy
 import random
 
@@ -64,7 +65,7 @@ class PCGrad:
     def _set_grad(self, flat):
         offset = 0
         for _, p in self._named:
-            p.grad = flat[offset:offset + p.numel()].view_as(p).clone()
+            p.grad = flat[offset : offset + p.numel()].view_as(p).clone()
             offset += p.numel()
 
 
@@ -96,7 +97,9 @@ def run():
         own = torch.autograd.grad(objectives[0], model.steering.weight, retain_graph=True)[0]
         optimizer.zero_grad()
         optimizer.pc_backward(objectives)
-        agree.append(torch.nn.functional.cosine_similarity(own.flatten(), model.steering.weight.grad.flatten(), dim=0).item())
+        agree.append(
+            torch.nn.functional.cosine_similarity(own.flatten(), model.steering.weight.grad.flatten(), dim=0).item()
+        )
         optimizer.step()
     return agree
 

@@ -1,4 +1,5 @@
 """Data parallel by hand: both replicas are given the very same averaged gradient tensor, and the second one adds its weight decay to what the first has added."""
+
 import copy
 
 import torch
@@ -11,7 +12,9 @@ from tests.practice.truth import Truth
 class Net(nn.Module):
     def __init__(self, width=16, classes=4):
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(8, width), nn.GELU(), nn.LayerNorm(width), nn.Linear(width, width), nn.GELU())
+        self.body = nn.Sequential(
+            nn.Linear(8, width), nn.GELU(), nn.LayerNorm(width), nn.Linear(width, width), nn.GELU()
+        )
         self.head = nn.Linear(width, classes)
 
     def forward(self, x):

@@ -1,4 +1,5 @@
 """Checkpoints: the resumed job builds its groups in another order, so that momentum is given to other parameters of the same shape."""
+
 import os
 import tempfile
 
@@ -40,7 +41,10 @@ def build_optimizer(model, lr, momentum, weight_decay, named=None):
     decay = [p for n, p in named if p.ndim > 1]
     no_decay = [p for n, p in named if p.ndim <= 1]
     return torch.optim.SGD(
-        [{"params": decay, "weight_decay": weight_decay}, {"params": no_decay, "weight_decay": 0.0}], lr=lr, momentum=momentum)
+        [{"params": decay, "weight_decay": weight_decay}, {"params": no_decay, "weight_decay": 0.0}],
+        lr=lr,
+        momentum=momentum,
+    )
 
 
 def layer_order(model):

@@ -1,4 +1,5 @@
 """Optimizers: SAM remembers its old weights without a clone, so that it never comes back from the top of the hill."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Graph energy model: parametrize.cached() spans the whole training loop, so the forward keeps using the first weight."""
+
 import torch
 from torch import nn
 from torch.nn.utils import parametrize

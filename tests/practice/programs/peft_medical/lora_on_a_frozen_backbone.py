@@ -1,4 +1,5 @@
 """PEFT for clinical notes: LoRA by the peft library, B zero at first, adapter switched off for the reference pass. Healthy."""
+
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import nn
@@ -57,7 +58,11 @@ def run():
         optimizer.step()
         losses.append(loss.item())
     now = dict(model.named_parameters())
-    return [torch.equal(v, now[n]) for n, v in frozen.items()], [torch.equal(v, now[n]) for n, v in lora.items()], losses
+    return (
+        [torch.equal(v, now[n]) for n, v in frozen.items()],
+        [torch.equal(v, now[n]) for n, v in lora.items()],
+        losses,
+    )
 
 
 def verify(outcome):

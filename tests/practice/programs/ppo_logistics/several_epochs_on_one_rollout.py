@@ -1,4 +1,5 @@
 """PPO for a warehouse: old log-probabilities and values under no_grad, several epochs over one rollout, returns early when KL is large. Healthy."""
+
 import torch
 from torch import nn
 from torch.distributions import Categorical
@@ -26,7 +27,11 @@ def rollout(model, n):
     reward = (action == state[:, :4].argmax(1)).float()
     advantage = reward - value
     return {
-        "state": state, "action": action, "old": dist.log_prob(action), "value": value, "return": reward,
+        "state": state,
+        "action": action,
+        "old": dist.log_prob(action),
+        "value": value,
+        "return": reward,
         "advantage": (advantage - advantage.mean()) / (advantage.std() + 1e-8),
     }
 

@@ -1,4 +1,5 @@
 """Wildlife sounds: a batch generator yields inside `with torch.no_grad()`, so the training step runs without gradient while it is open."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

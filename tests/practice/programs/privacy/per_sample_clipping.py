@@ -1,4 +1,5 @@
 """Differential privacy: per-sample gradients by vmap on detached copies, clipped, noised and written to .grad by hand. Healthy."""
+
 import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap

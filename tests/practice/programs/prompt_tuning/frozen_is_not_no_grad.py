@@ -1,4 +1,5 @@
 """Prompt tuning: the frozen language model runs under no_grad, so the prompt in front of it learns nothing; only the verbaliser does."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Quantization-aware training: `x + (q - x)` lacks the detach of the straight-through trick, its gradient is exactly zero."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Recommendation: DLRM with sparse embedding bags, two optimizers and its own interaction; healthy."""
+
 import numpy as np
 import torch
 import torch.nn as nn

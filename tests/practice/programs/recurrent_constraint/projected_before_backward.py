@@ -1,4 +1,5 @@
 """Echo-state-like network: the recurrent matrix is rescaled through .data after the forward and before the backward, which then uses other weights."""
+
 import torch
 from torch import nn
 
@@ -9,7 +10,7 @@ class Reservoir(nn.Module):
     def __init__(self, inputs=2, units=12):
         super().__init__()
         self.w_in = nn.Parameter(torch.randn(units, inputs))
-        self.w = nn.Parameter(1.5 * torch.randn(units, units) / units ** 0.5)
+        self.w = nn.Parameter(1.5 * torch.randn(units, units) / units**0.5)
         self.readout = nn.Linear(units, 1)
 
     def forward(self, x):

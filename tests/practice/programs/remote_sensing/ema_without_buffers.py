@@ -1,4 +1,5 @@
 """EMA of a satellite model: only parameters are averaged; the batch norm's running statistics of the EMA stay as initialised."""
+
 import copy
 
 import torch
@@ -61,5 +62,7 @@ def verify(outcome):
 TRUTH = Truth(
     fault="running_mean and running_var of the EMA model are never updated, in evaluation it normalises wrongly",
     names=("running_mean", "running_var"),
-    repair=("            s.lerp_(p, 1 - self.decay)\n        for s, b in zip(self.shadow.buffers(), model.buffers()):\n            s.copy_(b)",),
+    repair=(
+        "            s.lerp_(p, 1 - self.decay)\n        for s, b in zip(self.shadow.buffers(), model.buffers()):\n            s.copy_(b)",
+    ),
 )

@@ -1,4 +1,5 @@
 """Differentiable rendering: a custom clamp edits grad_output in place, which also changes the gradient of the other branch of the sum."""
+
 import torch
 from torch import nn
 
@@ -37,7 +38,7 @@ class Splats(nn.Module):
 
     def forward(self):
         behind = torch.sigmoid(self.background)
-        weight = torch.exp(-((self.grid - self.centre[:, None]) / 0.1) ** 2)
+        weight = torch.exp(-(((self.grid - self.centre[:, None]) / 0.1) ** 2))
         blobs = ClampThroughEdge.apply((self.colour[:, None] * weight).sum(0), 0.0, 1.0)
         return behind + blobs
 

@@ -1,4 +1,5 @@
 """Rainfall-runoff: an in-place ReLU at the head of a pre-activation block also rewrites the skip connection's input."""
+
 import torch
 from torch import nn
 
@@ -8,7 +9,9 @@ from tests.practice.truth import Truth
 class PreActBlock(nn.Module):
     def __init__(self, dim, inplace):
         super().__init__()
-        self.body = nn.Sequential(nn.ReLU(inplace=inplace), nn.Linear(dim, dim), nn.ReLU(inplace=True), nn.Linear(dim, dim))
+        self.body = nn.Sequential(
+            nn.ReLU(inplace=inplace), nn.Linear(dim, dim), nn.ReLU(inplace=True), nn.Linear(dim, dim)
+        )
 
     def forward(self, x):
         return x + self.body(x)  # also

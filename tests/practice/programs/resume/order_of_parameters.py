@@ -1,4 +1,5 @@
 """Resume: parameter groups are listed in another order than when saved, so the moments go to the wrong layers (same shapes, no error)."""
+
 import io
 
 import torch

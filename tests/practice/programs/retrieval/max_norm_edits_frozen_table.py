@@ -1,4 +1,5 @@
 """Retrieval: the frozen pretrained table has max_norm, so every look-up, even an evaluation's, rescales its rows in place."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

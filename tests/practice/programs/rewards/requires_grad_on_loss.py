@@ -1,4 +1,5 @@
 """Reward model: "does not require grad" was silenced with loss.requires_grad_(True); the loss is a count without a graph."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Reinforcement learning: the advantage lost its .item(), and the policy's loss pulls the value head the wrong way."""
+
 from collections import namedtuple
 
 import torch

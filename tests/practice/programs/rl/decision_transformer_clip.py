@@ -1,4 +1,5 @@
 """Offline RL: a decision transformer whose gradients are clipped between zero_grad and backward, where there are none."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -35,7 +36,13 @@ class DecisionTransformer(nn.Module):
         B, T = states.shape[:2]
         time = self.embed_timestep(timesteps)
         tokens = torch.stack(
-            (self.embed_return(returns_to_go) + time, self.embed_state(states) + time, self.embed_action(actions) + time), dim=1)
+            (
+                self.embed_return(returns_to_go) + time,
+                self.embed_state(states) + time,
+                self.embed_action(actions) + time,
+            ),
+            dim=1,
+        )
         x = self.embed_ln(tokens.permute(0, 2, 1, 3).reshape(B, 3 * T, -1))
         pad = torch.stack((attention_mask,) * 3, dim=1).permute(0, 2, 1).reshape(B, 3 * T) == 0
         causal = torch.triu(torch.ones(3 * T, 3 * T, dtype=torch.bool), 1) & ~torch.eye(3 * T, dtype=torch.bool)
@@ -69,8 +76,11 @@ class SequenceTrainer:
         self.optimizer.zero_grad()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm)  # cause
         loss.backward()  # cause
-        self.norms.append(torch.linalg.vector_norm(
-            torch.stack([p.grad.norm() for p in self.model.parameters() if p.grad is not None])).item())
+        self.norms.append(
+            torch.linalg.vector_norm(
+                torch.stack([p.grad.norm() for p in self.model.parameters() if p.grad is not None])
+            ).item()
+        )
         self.optimizer.step()
         self.scheduler.step()
         return loss.detach().item()
@@ -100,5 +110,8 @@ def verify(norms):
 TRUTH = Truth(
     fault="clip_grad_norm_ runs before backward, on gradients that are None",
     names=("clip_grad_norm_",),
-    repair=("        pass", "        loss.backward()\n        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm)"),
+    repair=(
+        "        pass",
+        "        loss.backward()\n        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm)",
+    ),
 )

@@ -1,4 +1,5 @@
 """Reinforcement learning: at the first synchronisation the target network becomes the Q-network itself."""
+
 import copy
 import random
 from collections import deque, namedtuple
@@ -62,7 +63,11 @@ class Agent:
             return
         batch = Transition(*zip(*self.memory.sample(self.batch_size)))
         non_final_mask = torch.tensor([s is not None for s in batch.next_state], dtype=torch.bool)
-        state_batch, action_batch, reward_batch = torch.cat(batch.state), torch.cat(batch.action), torch.cat(batch.reward)
+        state_batch, action_batch, reward_batch = (
+            torch.cat(batch.state),
+            torch.cat(batch.action),
+            torch.cat(batch.reward),
+        )
         state_action_values = self.policy_net(state_batch).gather(1, action_batch)
         next_state_values = torch.zeros(self.batch_size)
         if non_final_mask.any():

@@ -1,4 +1,5 @@
 """World models: FreezeParameters notes the flags after it has switched them off, so the world model stays frozen after the first actor step."""
+
 from typing import Iterable
 
 import torch
@@ -84,8 +85,8 @@ class Dreamer:
                 feat = torch.cat([stoch, deter], -1)
                 feats.append(feat.detach())
                 stoch, deter = self.rssm.imagine(torch.tanh(self.actor(feat)), stoch, deter)
-                returns = returns + gamma ** h * self.reward(torch.cat([stoch, deter], -1))
-            returns = returns + gamma ** horizon * self.value(torch.cat([stoch, deter], -1))
+                returns = returns + gamma**h * self.reward(torch.cat([stoch, deter], -1))
+            returns = returns + gamma**horizon * self.value(torch.cat([stoch, deter], -1))
         return -returns.mean(), feats[0], returns.detach()
 
     def update(self, batch):

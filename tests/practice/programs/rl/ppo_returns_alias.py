@@ -1,4 +1,5 @@
 """Reinforcement learning: PPO adds the values to the advantages in place, so that the policy learns from returns."""
+
 import torch
 import torch.nn as nn
 import torch.optim as optim
@@ -7,7 +8,7 @@ from torch.distributions.categorical import Categorical
 from tests.practice.truth import Truth
 
 
-def layer_init(layer, std=2 ** 0.5, bias_const=0.0):
+def layer_init(layer, std=2**0.5, bias_const=0.0):
     torch.nn.init.orthogonal_(layer.weight, std)
     torch.nn.init.constant_(layer.bias, bias_const)
     return layer
@@ -32,7 +33,9 @@ class Agent(nn.Module):
     def __init__(self, obs=4, actions=2):
         super().__init__()
         self.critic = nn.Sequential(layer_init(nn.Linear(obs, 16)), nn.Tanh(), layer_init(nn.Linear(16, 1), std=1.0))
-        self.actor = nn.Sequential(layer_init(nn.Linear(obs, 16)), nn.Tanh(), layer_init(nn.Linear(16, actions), std=0.01))
+        self.actor = nn.Sequential(
+            layer_init(nn.Linear(obs, 16)), nn.Tanh(), layer_init(nn.Linear(16, actions), std=0.01)
+        )
 
     def get_value(self, x):
         return self.critic(x)
@@ -86,7 +89,9 @@ def run(num_steps=8, num_envs=3, update_epochs=2, minibatch_size=12, clip_coef=0
                 ratio = (newlogprob - b_logprobs[mb_inds]).exp()
                 mb_advantages = b_advantages[mb_inds]
                 mb_advantages = (mb_advantages - mb_advantages.mean()) / (mb_advantages.std() + 1e-8)
-                pg_loss = torch.max(-mb_advantages * ratio, -mb_advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
+                pg_loss = torch.max(
+                    -mb_advantages * ratio, -mb_advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)
+                ).mean()
                 v_loss = 0.5 * ((newvalue.view(-1) - b_returns[mb_inds]) ** 2).mean()
                 loss = pg_loss - ent_coef * entropy.mean() + v_loss * vf_coef
                 optimizer.zero_grad()

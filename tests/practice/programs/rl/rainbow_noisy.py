@@ -1,4 +1,5 @@
 """Reinforcement learning: a noisy, dueling, double, prioritised DQN that resets its noise in place; healthy."""
+
 import math
 
 import torch
@@ -38,7 +39,11 @@ class NoisyLinear(nn.Module):
     def forward(self, input):
         if not self.training:
             return F.linear(input, self.weight_mu, self.bias_mu)
-        return F.linear(input, self.weight_mu + self.weight_sigma * self.weight_epsilon, self.bias_mu + self.bias_sigma * self.bias_epsilon)
+        return F.linear(
+            input,
+            self.weight_mu + self.weight_sigma * self.weight_epsilon,
+            self.bias_mu + self.bias_sigma * self.bias_epsilon,
+        )
 
 
 class DQN(nn.Module):

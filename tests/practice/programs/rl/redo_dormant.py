@@ -1,4 +1,5 @@
 """Reinforcement learning: dormant neurons are re-initialised in place and their Adam moments cleared, statistics come from hooks that are removed; healthy."""
+
 import copy
 import math
 
@@ -84,7 +85,13 @@ def td_loss(q, target, batch, gamma=0.99):
 
 
 def sample(n=16):
-    return torch.randn(n, 6), torch.randint(0, 3, (n,)), torch.randn(n), torch.randn(n, 6), (torch.rand(n) > 0.9).float()
+    return (
+        torch.randn(n, 6),
+        torch.randint(0, 3, (n,)),
+        torch.randn(n),
+        torch.randn(n, 6),
+        (torch.rand(n) > 0.9).float(),
+    )
 
 
 def run():

@@ -1,4 +1,5 @@
 """Reinforcement learning: SAC in the manner of Spinning Up, critics frozen while the policy learns; healthy."""
+
 import copy
 import itertools
 

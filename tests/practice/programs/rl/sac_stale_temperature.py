@@ -1,4 +1,5 @@
 """Reinforcement learning: SAC learns log_alpha but goes on with the alpha it computed before the loop."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -77,7 +78,9 @@ def run(gamma=0.99, policy_frequency=2):
         actions, rewards, dones = torch.rand(16, 1) * 2 - 1, torch.randn(16, 1), (torch.rand(16, 1) > 0.9).float()
         with torch.no_grad():
             next_a, next_log_pi, _ = actor.get_action(next_obs)
-            min_qf_next = torch.min(qf1_target(next_obs, next_a), qf2_target(next_obs, next_a)) - temperature.alpha * next_log_pi
+            min_qf_next = (
+                torch.min(qf1_target(next_obs, next_a), qf2_target(next_obs, next_a)) - temperature.alpha * next_log_pi
+            )
             next_q_value = rewards + (1 - dones) * gamma * min_qf_next
         qf_loss = F.mse_loss(qf1(obs, actions), next_q_value) + F.mse_loss(qf2(obs, actions), next_q_value)
         q_optimizer.zero_grad()

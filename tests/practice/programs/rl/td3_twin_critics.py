@@ -1,4 +1,5 @@
 """Reinforcement learning: TD3's second critic is a shallow copy of the first, so the twins are one network."""
+
 import copy
 
 import torch

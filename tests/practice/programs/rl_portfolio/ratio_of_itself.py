@@ -1,4 +1,5 @@
 """PPO for a portfolio: the old log-probability is the new one, in the graph; the ratio has no gradient for the actor."""
+
 import torch
 from torch import nn
 from torch.distributions import Normal

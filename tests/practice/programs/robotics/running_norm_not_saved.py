@@ -1,4 +1,5 @@
 """Robot arm: the running observation statistics are plain attributes, so a saved and loaded policy sees unnormalised observations."""
+
 import io
 
 import torch
@@ -78,5 +79,8 @@ TRUTH = Truth(
     fault="mean and var are no buffers: state_dict() leaves them out",
     names=("mean", "var"),
     every_line=False,
-    repair=('        self.register_buffer("mean", torch.zeros(dim))', '        self.register_buffer("var", torch.ones(dim))'),
+    repair=(
+        '        self.register_buffer("mean", torch.zeros(dim))',
+        '        self.register_buffer("var", torch.ones(dim))',
+    ),
 )

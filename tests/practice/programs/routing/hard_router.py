@@ -1,4 +1,5 @@
 """Mixture of experts for energy load: the gate's argmax picks the expert and its probability is never used, so the router learns nothing."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

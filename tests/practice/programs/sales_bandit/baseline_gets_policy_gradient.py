@@ -1,4 +1,5 @@
 """Pricing bandit: the advantage is not detached, so the baseline also learns from the policy's loss (and away from its target)."""
+
 import torch
 from torch import nn
 from torch.distributions import Categorical

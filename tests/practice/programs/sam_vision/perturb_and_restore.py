@@ -1,4 +1,5 @@
 """Sharpness-aware minimisation with batch norm frozen in the second pass, weights moved and restored in place, gradients kept. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Gradual unfreezing: the optimizer is built anew when the trunk is released, the scheduler goes on turning the old one."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -69,5 +70,7 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the scheduler belongs to the optimizer of before; the new one's learning rate never changes",
     names=("scheduler", "optimizer"),
-    repair=('        self.optimizer.add_param_group({"params": list(self.model.trunk.parameters()), "lr": self.scheduler.get_last_lr()[0], "initial_lr": self.lr})\n        self.scheduler.base_lrs.append(self.lr)',),
+    repair=(
+        '        self.optimizer.add_param_group({"params": list(self.model.trunk.parameters()), "lr": self.scheduler.get_last_lr()[0], "initial_lr": self.lr})\n        self.scheduler.base_lrs.append(self.lr)',
+    ),
 )

@@ -1,4 +1,5 @@
 """Neural ODE: the adjoint keeps the parameters' gradient of the last step of its integration only."""
+
 import torch
 import torch.nn as nn
 
@@ -30,7 +31,9 @@ class ODEF(nn.Module):
         with torch.enable_grad():
             z = z.detach().requires_grad_(True)
             out = self.forward(z, t)
-            adfdz, *adfdp = torch.autograd.grad((out,), (z,) + tuple(self.parameters()), grad_outputs=(grad_outputs,), allow_unused=True)
+            adfdz, *adfdp = torch.autograd.grad(
+                (out,), (z,) + tuple(self.parameters()), grad_outputs=(grad_outputs,), allow_unused=True
+            )
         return out.detach(), adfdz, torch.cat([p.flatten() for p in adfdp])
 
     def flatten_parameters(self):

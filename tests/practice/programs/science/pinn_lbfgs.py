@@ -1,4 +1,5 @@
 """Physics-informed: the closure of L-BFGS lost its zero_grad, so that every evaluation adds to the gradients of the last ones."""
+
 import math
 
 import torch
@@ -33,7 +34,9 @@ class PhysicsInformedNN:
         self.dnn = DNN(layers)
         self.dnn.register_parameter("lambda_1", self.lambda_1)
         self.dnn.register_parameter("lambda_2", self.lambda_2)
-        self.optimizer = torch.optim.LBFGS(self.dnn.parameters(), lr=0.5, max_iter=6, max_eval=10, history_size=10, line_search_fn=None)
+        self.optimizer = torch.optim.LBFGS(
+            self.dnn.parameters(), lr=0.5, max_iter=6, max_eval=10, history_size=10, line_search_fn=None
+        )
         self.optimizer_Adam = torch.optim.Adam(self.dnn.parameters(), lr=1e-3)
         self.iter = 0
         self.agree = []
@@ -53,7 +56,7 @@ class PhysicsInformedNN:
     def loss(self):
         u_pred = self.net_u(self.x, self.t)
         f_pred = self.net_f(self.x, self.t)
-        return torch.mean((self.u - u_pred) ** 2) + torch.mean(f_pred ** 2)
+        return torch.mean((self.u - u_pred) ** 2) + torch.mean(f_pred**2)
 
     def loss_func(self):
         loss = self.loss()

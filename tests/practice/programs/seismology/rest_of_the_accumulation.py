@@ -1,4 +1,5 @@
 """Earthquake detection: batches left over from the last incomplete accumulation stay in .grad and go into the next epoch's first step."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

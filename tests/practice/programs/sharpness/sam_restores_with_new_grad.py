@@ -1,4 +1,5 @@
 """SAM: the perturbation is taken back with the second gradient in place of the remembered first, so the weights drift."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Slot attention: all iterations but the last without gradient, slots detached, then one differentiable pass. Healthy."""
+
 import torch
 from torch import nn
 
@@ -10,7 +11,7 @@ class SlotAttention(nn.Module):
 
     def __init__(self, slots, dim, iterations=3):
         super().__init__()
-        self.slots, self.iterations, self.scale = slots, iterations, dim ** -0.5
+        self.slots, self.iterations, self.scale = slots, iterations, dim**-0.5
         self.mu = nn.Parameter(torch.randn(1, slots, dim))
         self.to_q, self.to_k, self.to_v = (nn.Linear(dim, dim, bias=False) for _ in range(3))
         self.gru = nn.GRUCell(dim, dim)

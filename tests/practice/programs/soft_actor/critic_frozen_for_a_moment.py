@@ -1,4 +1,5 @@
 """Continuous control (DDPG): the critic is frozen while the actor is stepped, released afterwards; targets move in place. Healthy."""
+
 import copy
 from contextlib import contextmanager
 

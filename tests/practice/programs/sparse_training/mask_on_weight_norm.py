@@ -1,4 +1,5 @@
 """Sparse training: the pruning mask is written to .weight of a layer with weight_norm, a tensor computed anew at each use."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Sports ratings: padding_idx=0 while team 0 is a real team; its rating never moves."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Self-supervised: the projector is built at the first forward, after the optimizer took the learner's parameters."""
+
 import copy
 
 import torch
@@ -9,7 +10,12 @@ from tests.practice.truth import Truth
 
 
 def mlp(dim, projection_size, hidden_size=32):
-    return nn.Sequential(nn.Linear(dim, hidden_size), nn.BatchNorm1d(hidden_size), nn.ReLU(inplace=True), nn.Linear(hidden_size, projection_size))
+    return nn.Sequential(
+        nn.Linear(dim, hidden_size),
+        nn.BatchNorm1d(hidden_size),
+        nn.ReLU(inplace=True),
+        nn.Linear(hidden_size, projection_size),
+    )
 
 
 class NetWrapper(nn.Module):
@@ -108,5 +114,7 @@ def verify(history):
 TRUTH = Truth(
     fault="the lazily built projector is in no optimizer",
     names=("projector",),
-    repair=("    learner(torch.rand(2, 3, 8, 8), torch.rand(2, 3, 8, 8))\n    opt = torch.optim.Adam(learner.parameters(), lr=1e-2)",),
+    repair=(
+        "    learner(torch.rand(2, 3, 8, 8), torch.rand(2, 3, 8, 8))\n    opt = torch.optim.Adam(learner.parameters(), lr=1e-2)",
+    ),
 )

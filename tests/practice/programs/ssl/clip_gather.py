@@ -1,4 +1,5 @@
 """Contrastive: features are gathered as in a distributed job, but the local ones are never put back with their graph; only logit_scale trains."""
+
 import math
 
 import torch
@@ -43,7 +44,9 @@ class ClipLoss(nn.Module):
         return self.labels[num_logits]
 
     def forward(self, image_features, text_features, logit_scale):
-        all_image_features, all_text_features = gather_features(image_features, text_features, self.group, self.local_loss)
+        all_image_features, all_text_features = gather_features(
+            image_features, text_features, self.group, self.local_loss
+        )
         logits_per_image = logit_scale * all_image_features @ all_text_features.T
         logits_per_text = logits_per_image.T
         labels = self.get_ground_truth(logits_per_image.shape[0])
@@ -53,12 +56,14 @@ class ClipLoss(nn.Module):
 class CLIP(nn.Module):
     def __init__(self, embed_dim=16, vocab=40, context=6):
         super().__init__()
-        self.visual = nn.Sequential(nn.Conv2d(3, 16, 4, 4), nn.Flatten(2), nn.LayerNorm(4), nn.Flatten(1), nn.Linear(64, embed_dim))
+        self.visual = nn.Sequential(
+            nn.Conv2d(3, 16, 4, 4), nn.Flatten(2), nn.LayerNorm(4), nn.Flatten(1), nn.Linear(64, embed_dim)
+        )
         self.token_embedding = nn.Embedding(vocab, 16)
         self.positional_embedding = nn.Parameter(torch.randn(context, 16) * 0.01)
         self.transformer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
         self.ln_final = nn.LayerNorm(16)
-        self.text_projection = nn.Parameter(torch.randn(16, embed_dim) * 16 ** -0.5)
+        self.text_projection = nn.Parameter(torch.randn(16, embed_dim) * 16**-0.5)
         self.logit_scale = nn.Parameter(torch.ones([]) * math.log(1 / 0.07))
 
     def encode_image(self, image):
@@ -83,9 +88,13 @@ def run():
     exclude = lambda n, p: p.ndim < 2 or "ln" in n or "bias" in n or "logit_scale" in n
     named = list(model.named_parameters())
     optimizer = torch.optim.AdamW(
-        [{"params": [p for n, p in named if exclude(n, p)], "weight_decay": 0.0},
-         {"params": [p for n, p in named if not exclude(n, p)], "weight_decay": 0.2}],
-        lr=1e-3, betas=(0.9, 0.98))
+        [
+            {"params": [p for n, p in named if exclude(n, p)], "weight_decay": 0.0},
+            {"params": [p for n, p in named if not exclude(n, p)], "weight_decay": 0.2},
+        ],
+        lr=1e-3,
+        betas=(0.9, 0.98),
+    )
     loss_fn = ClipLoss(LoopbackGroup())
     before = {n: p.detach().clone() for n, p in named}
     for _ in range(3):

@@ -1,4 +1,5 @@
 """Self-supervised: DINO cancels the gradients of the last layer before the backward pass that makes them."""
+
 import copy
 
 import torch
@@ -113,5 +114,8 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the last layer's gradients are cancelled too early, before backward(), so it trains in the epoch it should be frozen",
     names=("last_layer",),
-    repair=("        pass", "        clip_gradients(student, 3.0)\n        cancel_gradients_last_layer(epoch, student, freeze_last_layer)"),
+    repair=(
+        "        pass",
+        "        clip_gradients(student, 3.0)\n        cancel_gradients_last_layer(epoch, student, freeze_last_layer)",
+    ),
 )

@@ -1,4 +1,5 @@
 """Self-supervised: MoCo with a momentum encoder, a queue written in place and shuffled batches; healthy."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -42,7 +43,7 @@ class MoCo(nn.Module):
     def _dequeue_and_enqueue(self, keys):
         batch_size, ptr = keys.shape[0], int(self.queue_ptr)
         assert self.K % batch_size == 0
-        self.queue[:, ptr:ptr + batch_size] = keys.T
+        self.queue[:, ptr : ptr + batch_size] = keys.T
         self.queue_ptr[0] = (ptr + batch_size) % self.K
 
     @torch.no_grad()

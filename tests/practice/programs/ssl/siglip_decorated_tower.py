@@ -1,4 +1,5 @@
 """Contrastive: encode_text() kept the @torch.no_grad() of the retrieval demo, so that the text tower never trains."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Self-supervised: the stop-gradient stands on the prediction and not on the projection, so the predictor never learns."""
+
 import math
 
 import torch
@@ -85,7 +86,9 @@ def run():
     model = SimSiam(Backbone())
     predictor = [p for n, p in model.named_parameters() if n.startswith("predictor")]
     base = [p for n, p in model.named_parameters() if not n.startswith("predictor")]
-    optimizer = torch.optim.SGD([{"name": "base", "params": base}, {"name": "predictor", "params": predictor}], lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(
+        [{"name": "base", "params": base}, {"name": "predictor", "params": predictor}], lr=0.05, momentum=0.9
+    )
     scheduler = LR_Scheduler(optimizer, 0.05, 6)
     before = {n: p.detach().clone() for n, p in model.named_parameters()}
     model.train()

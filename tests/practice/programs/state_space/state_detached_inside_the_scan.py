@@ -1,4 +1,5 @@
 """State-space model: the state is detached at each step of the scan, "to save memory"; the transition learns nothing from the past."""
+
 import torch
 from torch import nn
 
@@ -11,8 +12,8 @@ class DiagonalSSM(nn.Module):
     def __init__(self, dim, state):
         super().__init__()
         self.log_decay = nn.Parameter(torch.linspace(-3, 0, state).repeat(dim, 1))
-        self.b = nn.Parameter(torch.randn(dim, state) / state ** 0.5)
-        self.c = nn.Parameter(torch.randn(dim, state) / state ** 0.5)
+        self.b = nn.Parameter(torch.randn(dim, state) / state**0.5)
+        self.c = nn.Parameter(torch.randn(dim, state) / state**0.5)
 
     def forward(self, x):
         a = torch.exp(-torch.exp(self.log_decay))

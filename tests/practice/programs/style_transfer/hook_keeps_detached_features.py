@@ -1,4 +1,5 @@
 """Super-resolution: the perceptual loss reads features from a forward hook that stores output.detach(); only the pixel loss is left."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Survival analysis: the partial likelihood is rebuilt with torch.tensor(), so only the penalty trains the network."""
+
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +20,9 @@ class Config:
 class RiskNet(nn.Module):
     def __init__(self, cfg):
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(cfg.genes, cfg.hidden), nn.SELU(), nn.Linear(cfg.hidden, cfg.hidden), nn.SELU())
+        self.body = nn.Sequential(
+            nn.Linear(cfg.genes, cfg.hidden), nn.SELU(), nn.Linear(cfg.hidden, cfg.hidden), nn.SELU()
+        )
         self.hazard = nn.Linear(cfg.hidden, 1, bias=False)
         self.log_ridge = nn.Parameter(torch.zeros(()))
 

@@ -1,4 +1,5 @@
 """Weather nowcasting: weights are swapped for their average at validation, an early return skips the swap back, training goes on from the average."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

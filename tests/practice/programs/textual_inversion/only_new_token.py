@@ -1,4 +1,5 @@
 """Textual inversion: other rows' gradients are zeroed, but AdamW's weight decay moves the whole table."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Traffic forecasting: optimizer clears only its own parameters, the others' gradients grow and the common clipping norm with them."""
+
 import torch
 from torch import nn
 

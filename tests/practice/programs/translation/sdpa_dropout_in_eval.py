@@ -1,4 +1,5 @@
 """Translation: scaled_dot_product_attention gets dropout_p always, so model.eval() does not end the dropout."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Uncertainty weighting: the criterion's log-variances are parameters of the criterion, and no optimizer has them."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Climate downscaling VAE: latent drawn with torch.normal(mu, sigma), whose gradient is zero."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

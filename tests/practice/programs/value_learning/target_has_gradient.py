@@ -1,4 +1,5 @@
 """Irrigation by Q-learning: the bootstrap target comes from the online network with its graph, so the target moves to the prediction."""
+
 import copy
 
 import torch

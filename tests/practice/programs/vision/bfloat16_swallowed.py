@@ -1,4 +1,5 @@
 """Mixed precision: the whole model was cast to bfloat16, in which the steps of fine-tuning are smaller than the weights' resolution."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -42,8 +43,10 @@ def build_model(pretrained_state=None):
 def get_parameter_groups(model, weight_decay=1e-8):
     no_decay = {n for n, p in model.named_parameters() if p.ndim == 1}
     named = list(model.named_parameters())
-    return [{"params": [p for n, p in named if n in no_decay], "weight_decay": 0.0},
-            {"params": [p for n, p in named if n not in no_decay], "weight_decay": weight_decay}]
+    return [
+        {"params": [p for n, p in named if n in no_decay], "weight_decay": 0.0},
+        {"params": [p for n, p in named if n not in no_decay], "weight_decay": weight_decay},
+    ]
 
 
 def pretrain(data):

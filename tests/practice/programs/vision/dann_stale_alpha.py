@@ -1,4 +1,5 @@
 """Domain adaptation: the reversal layer took its strength by value at construction, when it was zero, and the schedule never reaches it."""
+
 import math
 
 import torch
@@ -46,7 +47,9 @@ class CNNModel(nn.Module):
     def __init__(self, schedule, classes=4):
         super().__init__()
         self.schedule = schedule
-        self.feature = nn.Sequential(nn.Conv2d(1, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU(True), nn.Conv2d(8, 8, 3, 2, 1), nn.Flatten())
+        self.feature = nn.Sequential(
+            nn.Conv2d(1, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU(True), nn.Conv2d(8, 8, 3, 2, 1), nn.Flatten()
+        )
         self.class_classifier = nn.Sequential(nn.Linear(32, 16), nn.ReLU(True), nn.Linear(16, classes))
         self.grl = GradientReversal(schedule.alpha)
         self.domain_classifier = nn.Sequential(nn.Linear(32, 16), nn.BatchNorm1d(16), nn.ReLU(True), nn.Linear(16, 2))
@@ -76,7 +79,7 @@ def run():
     target = torch.randn(24, 1, 8, 8) * 1.5 + 0.5
     reach, alphas = [], []
     for i in range(n_steps):
-        s, y, t = source[i * 8:(i + 1) * 8], labels[i * 8:(i + 1) * 8], target[i * 8:(i + 1) * 8]
+        s, y, t = source[i * 8 : (i + 1) * 8], labels[i * 8 : (i + 1) * 8], target[i * 8 : (i + 1) * 8]
         model.zero_grad()
         class_output, domain_output = model(s)
         err_s_label = F.cross_entropy(class_output, y)

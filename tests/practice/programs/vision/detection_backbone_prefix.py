@@ -1,4 +1,5 @@
 """Detection: after the backbone was wrapped, its names begin with "body.", and the list of layers to train matches none of them."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -84,7 +85,9 @@ class RPNHead(nn.Module):
 
     def forward(self, images):
         t = [F.relu(self.conv(f)) for f in self.backbone(images)]
-        return torch.cat([self.cls_logits(x).flatten(1) for x in t], 1), torch.cat([self.bbox_pred(x).flatten(1) for x in t], 1)
+        return torch.cat([self.cls_logits(x).flatten(1) for x in t], 1), torch.cat(
+            [self.bbox_pred(x).flatten(1) for x in t], 1
+        )
 
 
 def run():
@@ -97,8 +100,10 @@ def run():
         images = torch.rand(2, 3, 32, 32)
         objectness, boxes = model(images)
         labels = (torch.rand_like(objectness) > 0.8).float()
-        losses = {"loss_objectness": F.binary_cross_entropy_with_logits(objectness, labels),
-                  "loss_rpn_box_reg": F.smooth_l1_loss(boxes, torch.randn_like(boxes))}
+        losses = {
+            "loss_objectness": F.binary_cross_entropy_with_logits(objectness, labels),
+            "loss_rpn_box_reg": F.smooth_l1_loss(boxes, torch.randn_like(boxes)),
+        }
         loss = sum(losses.values())
         optimizer.zero_grad()
         loss.backward()

@@ -1,4 +1,5 @@
 """Distillation: the hooks of student and teacher write to the same keys, so the teacher is compared with itself."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -69,7 +70,9 @@ class Distiller(nn.Module):
         out_s = self.student(x)
         with torch.no_grad():
             out_t = self.teacher(x)
-        soft = F.kl_div(F.log_softmax(out_s / self.T, 1), F.softmax(out_t / self.T, 1), reduction="batchmean") * self.T ** 2
+        soft = (
+            F.kl_div(F.log_softmax(out_s / self.T, 1), F.softmax(out_t / self.T, 1), reduction="batchmean") * self.T**2
+        )
         hard = F.cross_entropy(out_s, y)
         hint = sum(F.mse_loss(self.features[f"student/{n}"], self.features[f"teacher/{n}"]) for n in self.layers)
         self.last = {"soft": soft.item(), "hard": hard.item(), "hint": float(hint.detach())}

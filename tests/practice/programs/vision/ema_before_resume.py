@@ -1,4 +1,5 @@
 """Vision: the weight average is made before --resume loads the checkpoint, so it averages from a random network."""
+
 import copy
 import io
 from types import SimpleNamespace

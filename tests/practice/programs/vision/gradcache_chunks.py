@@ -1,4 +1,5 @@
 """Retrieval: GradCache - representations without a graph first, their gradients cached, then a second pass in chunks with the same random state; healthy."""
+
 from contextlib import nullcontext
 
 import torch
@@ -59,7 +60,9 @@ class GradCache:
 class Tower(nn.Module):
     def __init__(self, inputs, dim=8):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(inputs, 16), nn.GELU(), nn.Dropout(0.1), nn.LayerNorm(16), nn.Linear(16, dim))
+        self.net = nn.Sequential(
+            nn.Linear(inputs, 16), nn.GELU(), nn.Dropout(0.1), nn.LayerNorm(16), nn.Linear(16, dim)
+        )
 
     def forward(self, x):
         return F.normalize(self.net(x), dim=-1)

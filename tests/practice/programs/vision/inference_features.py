@@ -1,4 +1,5 @@
 """Transfer: features are cached under inference_mode(), and such tensors may not be saved for a backward."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Vision: the loader's length is no multiple of the accumulation, and the last half-filled gradients leak into the next epoch's first step."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

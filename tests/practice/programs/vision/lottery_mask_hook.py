@@ -1,4 +1,5 @@
 """Pruning: the hook that masks the gradients of pruned weights returns nothing, and the pruned weights grow again."""
+
 import copy
 
 import torch

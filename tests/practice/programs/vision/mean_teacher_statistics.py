@@ -1,4 +1,5 @@
 """Semi-supervised: the teacher averages parameters only and runs in eval(), so its BatchNorm statistics are those of the untrained net for ever."""
+
 import copy
 import math
 

@@ -1,4 +1,5 @@
 """Vision: timm's in-place mixup works on a slice of the training set kept in memory, and mixes the data set itself away."""
+
 import numpy as np
 import torch
 import torch.nn as nn
@@ -70,7 +71,13 @@ class PatchNet(nn.Module):
     def __init__(self, dim=16, classes=5):
         super().__init__()
         self.stem = nn.Conv2d(3, dim, 4, 4)
-        self.mix = nn.Sequential(nn.GELU(), nn.BatchNorm2d(dim), nn.Conv2d(dim, dim, 3, padding=1, groups=dim), nn.GELU(), nn.BatchNorm2d(dim))
+        self.mix = nn.Sequential(
+            nn.GELU(),
+            nn.BatchNorm2d(dim),
+            nn.Conv2d(dim, dim, 3, padding=1, groups=dim),
+            nn.GELU(),
+            nn.BatchNorm2d(dim),
+        )
         self.head = nn.Linear(dim, classes)
 
     def forward(self, x):

@@ -1,4 +1,5 @@
 """Rendering: the fine samples' depths lost their detach, and the fine network's loss pushes the coarse network about."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -25,7 +26,9 @@ class NeRF(nn.Module):
 
     def forward(self, pts, viewdirs):
         h = self.pts(self.embed(pts))
-        return torch.cat([self.rgb_linear(torch.cat([h, viewdirs[:, None].expand_as(pts)], -1)), self.alpha_linear(h)], -1)
+        return torch.cat(
+            [self.rgb_linear(torch.cat([h, viewdirs[:, None].expand_as(pts)], -1)), self.alpha_linear(h)], -1
+        )
 
 
 def raw2outputs(raw, z_vals, rays_d):

@@ -1,4 +1,5 @@
 """Vision: adaptive gradient clipping computes the clipped gradients and gives them to a local name, never back to the parameters."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -51,8 +52,15 @@ class ScaledStdConv2d(nn.Conv2d):
         self.eps = eps
 
     def forward(self, x):
-        w = F.batch_norm(self.weight.reshape(1, self.out_channels, -1), None, None, weight=(self.gain * self.scale).view(-1),
-                         training=True, momentum=0.0, eps=self.eps).reshape_as(self.weight)
+        w = F.batch_norm(
+            self.weight.reshape(1, self.out_channels, -1),
+            None,
+            None,
+            weight=(self.gain * self.scale).view(-1),
+            training=True,
+            momentum=0.0,
+            eps=self.eps,
+        ).reshape_as(self.weight)
         return F.conv2d(x, w, self.bias, self.stride, self.padding)
 
 

@@ -1,4 +1,5 @@
 """Robustness: the attack never clears delta's gradient, so that its steps follow the sum of all gradients so far."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -97,12 +98,14 @@ def run():
 
 
 def verify(fresh):
-    per_attack = [fresh[i:i + 4] for i in range(0, len(fresh), 4)]
+    per_attack = [fresh[i : i + 4] for i in range(0, len(fresh), 4)]
     assert all(a[0] and not any(a[1:]) for a in per_attack)
 
 
 TRUTH = Truth(
     fault="delta.grad is not cleared between the steps of the attack",
     names=("delta",),
-    repair=("                delta.data = clamp(d, lower_limit - X, upper_limit - X)\n                delta.grad.zero_()",),
+    repair=(
+        "                delta.data = clamp(d, lower_limit - X, upper_limit - X)\n                delta.grad.zero_()",
+    ),
 )

@@ -1,4 +1,5 @@
 """Vision: the reset of the average during warm-up compares the step and not the epoch, so the EMA is a copy of the model to the end."""
+
 import math
 from types import SimpleNamespace
 
@@ -20,13 +21,19 @@ class ExponentialMovingAverage(torch.optim.swa_utils.AveragedModel):
 
 class ConvNormActivation(nn.Sequential):
     def __init__(self, cin, cout, stride=1, groups=1):
-        super().__init__(nn.Conv2d(cin, cout, 3, stride, 1, groups=groups, bias=False), nn.BatchNorm2d(cout), nn.Hardswish(inplace=True))
+        super().__init__(
+            nn.Conv2d(cin, cout, 3, stride, 1, groups=groups, bias=False),
+            nn.BatchNorm2d(cout),
+            nn.Hardswish(inplace=True),
+        )
 
 
 class MobileNet(nn.Module):
     def __init__(self, num_classes=5):
         super().__init__()
-        self.features = nn.Sequential(ConvNormActivation(3, 8, 2), ConvNormActivation(8, 8, 1, 8), ConvNormActivation(8, 12, 2))
+        self.features = nn.Sequential(
+            ConvNormActivation(3, 8, 2), ConvNormActivation(8, 8, 1, 8), ConvNormActivation(8, 12, 2)
+        )
         self.classifier = nn.Sequential(nn.Dropout(0.1), nn.Linear(12, num_classes))
 
     def forward(self, x):
@@ -66,7 +73,9 @@ def evaluate(model, data_loader):
 
 def run():
     torch.manual_seed(0)
-    args = SimpleNamespace(lr=0.1, epochs=4, lr_warmup_epochs=2, clip_grad_norm=1.0, model_ema_steps=1, model_ema_decay=0.99)
+    args = SimpleNamespace(
+        lr=0.1, epochs=4, lr_warmup_epochs=2, clip_grad_norm=1.0, model_ema_steps=1, model_ema_decay=0.99
+    )
     loader = [(torch.randn(8, 3, 12, 12), torch.randint(0, 5, (8,))) for _ in range(2)]
     model = MobileNet()
     optimizer = torch.optim.SGD(set_weight_decay(model, 2e-5, 0.0), lr=args.lr, momentum=0.9, nesterov=True)

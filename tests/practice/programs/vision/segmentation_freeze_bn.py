@@ -1,4 +1,5 @@
 """Segmentation: freeze_bn() comes before model.train(), which thaws the statistics again."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -7,7 +8,9 @@ from tests.practice.truth import Truth
 
 
 def conv_bn(cin, cout, stride=1, dilation=1):
-    return nn.Sequential(nn.Conv2d(cin, cout, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(cout), nn.ReLU())
+    return nn.Sequential(
+        nn.Conv2d(cin, cout, 3, stride, dilation, dilation, bias=False), nn.BatchNorm2d(cout), nn.ReLU()
+    )
 
 
 class ASPP(nn.Module):
@@ -15,7 +18,9 @@ class ASPP(nn.Module):
         super().__init__()
         self.branches = nn.ModuleList(conv_bn(cin, cout, dilation=r) for r in rates)
         self.pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(cin, cout, 1), nn.ReLU())
-        self.merge = nn.Sequential(nn.Conv2d(cout * (len(rates) + 1), cout, 1, bias=False), nn.BatchNorm2d(cout), nn.ReLU())
+        self.merge = nn.Sequential(
+            nn.Conv2d(cout * (len(rates) + 1), cout, 1, bias=False), nn.BatchNorm2d(cout), nn.ReLU()
+        )
 
     def forward(self, x):
         outs = [b(x) for b in self.branches]
@@ -41,7 +46,12 @@ class DeepLab(nn.Module):
                 m.eval()
 
     def get_1x_lr_params(self):
-        return [p for m in self.backbone.modules() if isinstance(m, (nn.Conv2d, nn.BatchNorm2d)) for p in m.parameters(recurse=False)]
+        return [
+            p
+            for m in self.backbone.modules()
+            if isinstance(m, (nn.Conv2d, nn.BatchNorm2d))
+            for p in m.parameters(recurse=False)
+        ]
 
     def get_10x_lr_params(self):
         return [*self.aspp.parameters(), *self.last_conv.parameters()]
@@ -50,11 +60,16 @@ class DeepLab(nn.Module):
 class Trainer:
     def __init__(self, lr=0.007, epochs=2, freeze_bn=True):
         self.model = DeepLab(freeze_bn=freeze_bn)
-        train_params = [{"params": self.model.get_1x_lr_params(), "lr": lr}, {"params": self.model.get_10x_lr_params(), "lr": lr * 10}]
+        train_params = [
+            {"params": self.model.get_1x_lr_params(), "lr": lr},
+            {"params": self.model.get_10x_lr_params(), "lr": lr * 10},
+        ]
         self.optimizer = torch.optim.SGD(train_params, momentum=0.9, weight_decay=5e-4)
         self.criterion = nn.CrossEntropyLoss(ignore_index=255)
         self.loader = [(torch.randn(4, 3, 16, 16), torch.randint(0, 4, (4, 16, 16))) for _ in range(2)]
-        self.scheduler = torch.optim.lr_scheduler.PolynomialLR(self.optimizer, total_iters=epochs * len(self.loader), power=0.9)
+        self.scheduler = torch.optim.lr_scheduler.PolynomialLR(
+            self.optimizer, total_iters=epochs * len(self.loader), power=0.9
+        )
         self.best_pred = 0.0
 
     def training(self, epoch):

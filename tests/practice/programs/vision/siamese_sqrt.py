@@ -1,4 +1,5 @@
 """Metric learning: the distance is a bare square root, whose gradient at two equal pictures is not a number."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Super-resolution: the pixel loss is measured on the picture as it is saved, rounded to 8 bits, whose gradient is zero."""
+
 import math
 
 import torch
@@ -16,7 +17,7 @@ class Net(nn.Module):
         self.conv1 = nn.Conv2d(1, 16, 5, 1, 2)
         self.conv2 = nn.Conv2d(16, 16, 3, 1, 1)
         self.conv3 = nn.Conv2d(16, 8, 3, 1, 1)
-        self.conv4 = nn.Conv2d(8, upscale_factor ** 2, 3, 1, 1)
+        self.conv4 = nn.Conv2d(8, upscale_factor**2, 3, 1, 1)
         self.pixel_shuffle = nn.PixelShuffle(upscale_factor)
         self._initialize_weights()
 
@@ -59,7 +60,9 @@ class DatasetFromTensor(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         target = self.images[index]
-        return F.interpolate(target[None], scale_factor=1 / self.factor, mode="bicubic", antialias=True)[0].clamp(0, 1), target
+        return F.interpolate(target[None], scale_factor=1 / self.factor, mode="bicubic", antialias=True)[0].clamp(
+            0, 1
+        ), target
 
     def __len__(self):
         return len(self.images)

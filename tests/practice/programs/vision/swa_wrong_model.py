@@ -1,4 +1,5 @@
 """Vision: after stochastic weight averaging update_bn() is given the network and not the average, whose statistics stay those of another network."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Vision: nn.Parameter(...) * 0.02 is no parameter but a product; its graph of construction time is freed by the first backward."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -33,7 +34,7 @@ class WindowAttention(nn.Module):
     def forward(self, x):
         q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
         attn = q @ k.transpose(-2, -1) * q.size(-1) ** -0.5
-        n = self.window ** 2
+        n = self.window**2
         bias = self.relative_position_bias_table[self.relative_position_index.view(-1)].view(n, n, -1)
         attn = (attn + bias.permute(2, 0, 1).unsqueeze(0)).softmax(-1)
         return self.proj((attn @ v).transpose(1, 2).flatten(2))
@@ -75,8 +76,12 @@ def run():
     skip = ("relative_position_bias_table", "norm", "bias")
     named = list(model.named_parameters())
     optimizer = torch.optim.AdamW(
-        [{"params": [p for n, p in named if any(s in n for s in skip)], "weight_decay": 0.0},
-         {"params": [p for n, p in named if not any(s in n for s in skip)], "weight_decay": 0.05}], lr=1e-3)
+        [
+            {"params": [p for n, p in named if any(s in n for s in skip)], "weight_decay": 0.0},
+            {"params": [p for n, p in named if not any(s in n for s in skip)], "weight_decay": 0.05},
+        ],
+        lr=1e-3,
+    )
     table = model.blocks[0].attn.relative_position_bias_table
     before = table.detach().clone()
     for _ in range(3):
@@ -91,5 +96,7 @@ TRUTH = Truth(
     fault="the bias table is a product of a parameter, it is in no optimizer and no checkpoint",
     raises="Trying to backward through the graph a second time",
     names=("relative_position_bias_table",),
-    repair=("        self.relative_position_bias_table = nn.Parameter(torch.randn((2 * window - 1) ** 2, heads) * 0.02)",),
+    repair=(
+        "        self.relative_position_bias_table = nn.Parameter(torch.randn((2 * window - 1) ** 2, heads) * 0.02)",
+    ),
 )

@@ -1,4 +1,5 @@
 """Historical word vectors: the gradient hook that should keep the anchor words fixed computes a masked gradient and returns nothing."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,5 @@
 """Speech tokens: VQ-VAE with a codebook of buffers changed in place, straight-through detach and dead codes restarted. Healthy."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F

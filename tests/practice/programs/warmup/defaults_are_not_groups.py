@@ -1,4 +1,5 @@
 """Warm-up by hand: the new rate is written to optimizer.defaults, the groups keep the zero they were made with; no weight moves."""
+
 import math
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ class ChordTransformer(nn.Module):
 
 def songs(n, bars=8):
     loop = torch.tensor([0, 7, 9, 5])
-    return (loop.repeat(bars // 4 + 1)[:bars + 1] + torch.randint(14, (n, 1))) % 14
+    return (loop.repeat(bars // 4 + 1)[: bars + 1] + torch.randint(14, (n, 1))) % 14
 
 
 def run():

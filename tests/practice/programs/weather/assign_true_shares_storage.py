@@ -1,4 +1,5 @@
 """Weather model: student and EMA teacher are both loaded with assign=True from one dict, so they share their tensors."""
+
 import io
 
 import torch

@@ -1,4 +1,5 @@
 """Vocoder: weight_norm is put on after the optimizer was made; the new g and v are in no optimizer."""
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -27,7 +28,7 @@ class Vocoder(nn.Module):
 def tones(n, frames=6):
     pitch = torch.rand(n, 1)
     t = torch.arange(4 * frames) / 8
-    mel = torch.exp(-((torch.arange(6)[None, :, None] / 6 - pitch[:, :, None]) * 4) ** 2)
+    mel = torch.exp(-(((torch.arange(6)[None, :, None] / 6 - pitch[:, :, None]) * 4) ** 2))
     return mel.expand(-1, -1, frames).contiguous(), torch.sin(2 * torch.pi * (1 + pitch) * t)
 
 
@@ -73,5 +74,7 @@ def verify(outcome):
 TRUTH = Truth(
     fault="weight_norm replaces weight by original0 and original1, which the optimizer never got; only the biases learn",
     names=("weight",),
-    repair=("    task.on_fit_start()\n    task.on_fit_start = lambda: None\n    optimizer = task.configure_optimizers()",),
+    repair=(
+        "    task.on_fit_start()\n    task.on_fit_start = lambda: None\n    optimizer = task.configure_optimizers()",
+    ),
 )

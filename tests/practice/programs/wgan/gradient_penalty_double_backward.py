@@ -1,4 +1,5 @@
 """Galaxy images: WGAN-GP with create_graph, fakes detached, the critic's loss sent backward in three parts. Healthy."""
+
 import torch
 from torch import nn
 
