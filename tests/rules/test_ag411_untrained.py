@@ -74,6 +74,50 @@ def test_eval_that_the_train_of_the_whole_undoes():
     calm(lambda: program(again=True))
 
 
+class Distiller(nn.Module):
+    """Is given a teacher that was a model by itself."""
+
+    def __init__(self, teacher, *, evaluated=True):
+        super().__init__()
+        self.teacher, self.student = teacher.requires_grad_(False), normalised(6)
+        if evaluated:
+            self.teacher.eval()
+
+    def forward(self):
+        return F.mse_loss(self.student(X), self.teacher(X))
+
+
+def test_teacher_that_was_a_model_of_its_own_before():
+    """It was called by itself, so the switch to eval mode befell another model than the one that took it back."""
+
+    def program(*, whole, again, look=lambda teacher: None):
+        teacher = normalised(8)
+        with torch.no_grad():
+            teacher(X)
+        model = Distiller(teacher, evaluated=not look(teacher))
+        if whole:
+            model = nn.Sequential(nn.ModuleDict({"distiller": model}))
+        inner = model[0]["distiller"] if whole else model
+        optimizer = torch.optim.SGD(inner.student.parameters(), lr=0.1)
+        for _ in range(2):
+            model.train()  # all of it
+            if again:
+                teacher.eval()
+            trained(optimizer, inner())
+
+    for whole in (False, True):
+        finding = diagnosed(
+            lambda whole=whole: program(whole=whole, again=False), "AG411", "# all of it", "teacher.1",
+            severity="warning", where=program,
+        )  # fmt: skip
+        assert "Sequential.eval() has no effect on" in finding.message
+    calm(
+        lambda: program(whole=False, again=True),
+        lambda: program(whole=True, again=True),
+        lambda: program(whole=False, again=False, look=lambda teacher: [teacher.eval()(X)]),  # to look at it, by itself
+    )
+
+
 class Tuned(nn.Module):
     def __init__(self):
         super().__init__()

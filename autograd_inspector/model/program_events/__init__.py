@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events.modules import (
     GradientModified,
     GradientsGone,
     LayersHeld,
+    ModelContained,
     ModelLoaded,
     ModelsShared,
     ModeSwitched,
@@ -101,6 +102,7 @@ __all__ = [
     "LayersHeld",
     "LoadRefused",
     "ModeSwitched",
+    "ModelContained",
     "ModelLoaded",
     "ModelSharded",
     "ModelsShared",
@@ -169,6 +171,7 @@ Event = (
     | ModuleCleared
     | ModuleExchanged
     | ModuleRepeated
+    | ModelContained
     | ModuleReattached
     | ParameterWrapped
     | ParametersConverted

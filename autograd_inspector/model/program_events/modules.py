@@ -73,6 +73,19 @@ class ModuleExchanged(ProgramEvent, frozen=True):
         return tuple(tensor for pair in self.pairs for tensor in pair)
 
 
+class ModelContained(ProgramEvent, frozen=True):
+    """A model that was met by itself, number ``model``, is seen to be a part of another one, ``into``, at ``path``."""
+
+    model: int
+    into: int
+    path: str
+
+    @property
+    def api(self) -> str:
+        """Its place there."""
+        return self.path
+
+
 class ModuleRepeated(ProgramEvent, frozen=True):
     """A list of modules got one that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
 

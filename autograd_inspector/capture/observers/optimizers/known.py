@@ -28,6 +28,7 @@ from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
+    ModelContained,
     ModeSwitched,
     ModuleCleared,
     ModuleExchanged,
@@ -49,6 +50,7 @@ from autograd_inspector.model.program_events import (
 _SWAP_NOTHING = (
     ZeroGradCalled,
     OptimizerModeMet,
+    ModelContained,
     ModeSwitched,
     ModuleCleared,
     ModuleExchanged,
