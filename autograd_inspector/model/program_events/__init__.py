@@ -25,6 +25,7 @@ from autograd_inspector.model.program_events.modules import (
     ModeSwitched,
     ModuleAttached,
     ModuleCleared,
+    ModuleCopied,
     ModuleExchanged,
     ModuleHookRegistered,
     ModuleReattached,
@@ -108,6 +109,7 @@ __all__ = [
     "ModelsShared",
     "ModuleAttached",
     "ModuleCleared",
+    "ModuleCopied",
     "ModuleExchanged",
     "ModuleHookRegistered",
     "ModuleReattached",
@@ -172,6 +174,7 @@ Event = (
     | ModuleExchanged
     | ModuleRepeated
     | ModelContained
+    | ModuleCopied
     | ModuleReattached
     | ParameterWrapped
     | ParametersConverted
