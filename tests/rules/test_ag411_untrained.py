@@ -150,6 +150,48 @@ def test_frozen_backbone_in_train_mode():
     )
 
 
+def test_statistics_that_were_to_stay():
+    """Batch norms that learn, put into eval mode one by one; whatever is evaluated as a whole, or looked at, is not meant."""
+
+    def program(freeze, *, late=False):
+        net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Linear(6, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            if not late:
+                freeze(net)
+            net.train()  # all of it
+            if late:
+                freeze(net)
+            trained(optimizer, F.cross_entropy(net(X), Y))
+            net.eval()
+            with torch.no_grad():
+                net(X)
+
+    def each(net):
+        for layer in net.modules():
+            if isinstance(layer, nn.BatchNorm1d):
+                layer.eval()
+
+    def both(net):
+        net.apply(lambda layer: layer.eval() if isinstance(layer, nn.BatchNorm1d) else None)
+
+    def everything(net):
+        for layer in net.modules():
+            layer.eval()
+
+    def looked_at(net):
+        net[1].eval()(torch.randn(8, 6))
+
+    for freeze in (each, both):
+        finding = diagnosed(
+            lambda freeze=freeze: program(freeze), "AG411", "# all of it", "net.1 and net.3", "has no effect",
+            severity="warning", where=program,
+        )  # fmt: skip
+        assert "running_mean" in finding.message
+        calm(lambda freeze=freeze: program(freeze, late=True))
+    calm(lambda: program(everything), lambda: program(looked_at), lambda: program(lambda net: net.eval()))
+
+
 def test_targets_that_are_noisy_on_purpose():
     """They follow what learns, were put into train mode by name, or are a copy of what learns."""
 
@@ -236,7 +278,7 @@ def test_eval_is_named_and_not_called():
         net(X)
 
     diagnosed(
-        lambda: audited(forgotten), "AG411", "net.eval  #", "updates its running statistics", "drops values at random",
+        lambda: audited(forgotten), "AG411", "net.eval", "updates its running statistics", "drops values at random",
         severity="warning", where=forgotten,
     )  # fmt: skip
     calm(lambda: audited(evaluated), lambda: audited(sampled))

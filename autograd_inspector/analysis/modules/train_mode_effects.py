@@ -38,7 +38,7 @@ class InTrainMode(Struct, frozen=True):
 
 def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
     """Each part once."""
-    parts = _Parts(analysis)
+    parts = Parts(analysis)
     for place, ops in parts.affected().items():
         call = parts.call_at(ops[0], place[1])
         pair = parts.undone_eval(place, call)
@@ -68,7 +68,7 @@ def each_once(calls: Iterable[ModuleCall]) -> tuple[ModuleCall, ...]:
     return tuple({call.path: call for call in reversed(list(calls))}.values())[::-1]
 
 
-class _Parts:
+class Parts:
     """The largest parts of models without a parameter that learns."""
 
     def __init__(self, analysis: Analysis) -> None:
@@ -163,6 +163,15 @@ class _Parts:
         between = (self._places.of(c.root, c.path) for c in self._capture.calls if last.at <= c.at < outer.at)
         looked = any(model == root and within(inner, path) for model, inner in between)
         return None if looked else (last, outer)
+
+    def singled_out(self, place: Place, switch: ModeSwitched) -> bool:
+        """Whether the program put just that module into eval mode, out of train mode, and no library did."""
+        root, path = self._places.of(*place)
+        around = [s for s in self._switches if s.model == root and within(path, s.path)]
+        before = around[: around.index(switch)]
+        frames = self._capture.site(switch.site)
+        own = bool(frames) and not frames[0].library
+        return switch.path == path and own and (not before or before[-1].training)
 
     def is_target(self, place: Place, call: ModuleCall, ops: list[Op]) -> bool:
         """Whether it was never put into either mode by name, and what comes out of it goes into a loss as a constant.
