@@ -151,7 +151,7 @@ def test_frozen_backbone_in_train_mode():
 
 
 def test_statistics_that_were_to_stay():
-    """Batch norms that learn, put into eval mode one by one; whatever is evaluated as a whole, or looked at, is not meant."""
+    """Batch norms that learn, put into eval mode one by one; what is evaluated as a whole, or looked at, is not."""
 
     def program(freeze, *, late=False):
         net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Linear(6, 2))
