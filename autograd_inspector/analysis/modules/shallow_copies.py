@@ -51,7 +51,8 @@ def _learns(analysis: Analysis, call: ModuleCall, event: ModuleCopied) -> bool:
     """Whether the first op of the call that reads one of the parameters has a graph, and that one is stepped."""
     capture = analysis.capture
     learning = analysis.optimized_trainable.intersection(event.tensors)
-    following = takewhile(lambda op: op.call >= call.id, capture.ops[call.at :])
+    behind = next((other.id for other in capture.calls[call.id + 1 :] if other.parent < call.id), len(capture.calls))
+    following = takewhile(lambda op: call.id <= op.call < behind, capture.ops[call.at :])
     return any(op.recorded and not learning.isdisjoint(op.inputs) for op in following)
 
 
