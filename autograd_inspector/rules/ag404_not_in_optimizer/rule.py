@@ -89,7 +89,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         if in_vain
         else _added(analysis, optimizer, loose, empty),
         dedupe_locations(
-            [*not_entered, *unfrozen, *(born if not early else ()), *made, *selected, *born, *made_here(analysis, early)]
+            [
+                *not_entered,
+                *unfrozen,
+                *(born if not early else ()),
+                *made,
+                *selected,
+                *born,
+                *made_here(analysis, early),
+            ]
         )
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
