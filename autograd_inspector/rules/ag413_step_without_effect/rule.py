@@ -45,7 +45,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         The loop runs, the loss is finite, and nothing is trained. A warm-up that starts at 0 stays there if its factor is
         an integer division, or if the scheduler is stepped once per epoch. `p = p - lr * p.grad` rebinds a variable and
         does not change the parameter. A scheduler drives the optimizer it was created with: if a new optimizer replaces
-        that one, the learning rate of the new optimizer stays constant.
+        that one, the learning rate of the new optimizer stays constant. And most schedulers compute the
+        lr from their own schedule: an lr that is set by hand lasts until their next step.
 
     Example
         ::
