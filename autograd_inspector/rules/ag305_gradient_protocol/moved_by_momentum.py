@@ -26,7 +26,7 @@ def _problem(analysis: Analysis, found: MovedByMomentum) -> Problem:
         "warning",
         f"{counted(count, 'step')} of {found.optimizer.type} {agree(found.steps, 'moves', 'move')} {summarize_names(names)} "
         f"although no loss reached {agree(names, 'it', 'them')}: zero_grad() left zeros in .grad (set_to_none=False), and "
-        "the averages of earlier gradients go on",
+        "the optimizer applies its averages of earlier gradients",
         "Let zero_grad() set the gradients to None, which is its default: leave out `set_to_none=False`. step() then skips "
         "what has no gradient.",
         analysis.places((found.zeroed, "zeros left here"), (found.steps[0], "moved here without a loss")),
