@@ -6,18 +6,21 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.copied_before_load import CopiedBefore, copied_before_load
 from autograd_inspector.analysis.modules.followers import LeftBehind, Unused, left_behind, unused
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A target network or an average of the weights is updated in part only, or is updated and never called.
+    """A target network or an average of the weights is updated in part only, is never called, or is older than a load.
 
     Why it matters
         What the update leaves out keeps the values of the day when the copy was made. Its layers no longer fit each
         other: heads that follow the trained model compute with features of an untrained one, and in eval mode batch
-        norm normalizes with statistics of other weights. Nothing raises, and the targets are wrong.
+        norm normalizes with statistics of other weights. A copy that is made before load_state_dict() has random
+        weights, and the average, or the slow weights of Lookahead, mixes them with the loaded ones. Nothing raises, and
+        the targets are wrong.
 
     Example
         ::
@@ -53,6 +56,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _behind(analysis, behind)
     for idle in unused(analysis):
         yield _unused(analysis, idle)
+    for older in copied_before_load(analysis):
+        yield _older(analysis, older)
 
 
 def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
@@ -75,6 +80,25 @@ def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
         ),
         tuple(names),
         ops=(found.followed.index, found.read.index),
+    )
+
+
+def _older(analysis: Analysis, found: CopiedBefore) -> Problem:
+    names, copies = names_of(analysis, found.parameters), names_of(analysis, found.copies)
+    api = found.loaded.api
+    return Problem(
+        "warning",
+        f"the copies of {summarize_names(names)} are older than {api}: they still have the values of before, and "
+        f"`{found.mixed.name}` mixes these with the loaded weights",
+        f"Make the copies after {api}; or copy the loaded values into them right after it: "
+        "`for c, p in zip(copies, model.parameters()): c.data.copy_(p)`.",
+        analysis.places(
+            (found.copied, "copied here, before the load"),
+            (found.loaded, "other weights loaded here"),
+            (found.mixed, "old and loaded weights averaged here"),
+        ),
+        (*names, *copies),
+        ops=(found.copied.index, found.mixed.index),
     )
 
 

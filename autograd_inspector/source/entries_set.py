@@ -13,9 +13,9 @@ class EntriesSet:
     def __init__(self, source: Source) -> None:
         self._keys_of_scope: dict[ast.AST, list[tuple[int, str]]] = {}
         for node in source.nodes:
-            if not isinstance(node, ast.Assign):
+            if not isinstance(node, (ast.Assign, ast.AugAssign)):
                 continue
-            for target in node.targets:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 match target:
                     case ast.Subscript(slice=ast.Constant(value=key)):
                         for scope in source.scopes_around(node.lineno):

@@ -78,6 +78,75 @@ def test_target_network_that_is_a_shallow_copy():
     calm(lambda: program(copy.deepcopy))
 
 
+def scored(model, x):
+    return model(x).squeeze(-1)  # called
+
+
+class Preferences:
+    """What the policy gains over its reference, in which the loss is no comparison of torch's."""
+
+    def __init__(self, policy, copied):
+        self.policy = policy
+        self.reference = copied(policy)  # copied
+
+    def loss(self, x):
+        with torch.no_grad():
+            base = scored(self.reference, x) - scored(self.reference, -x)
+        margin = scored(self.policy, x) - scored(self.policy, -x)
+        return -F.logsigmoid(margin - base).mean()
+
+
+def test_reference_that_is_a_shallow_copy_and_is_subtracted():
+    """The line that copies, whatever the model is called where it is called."""
+
+    def program(copied, loss_of=Preferences.loss):
+        both = Preferences(Net(nn.Linear(4, 4), nn.Linear(4, 1)), copied)
+        optimizer = torch.optim.Adam(both.policy.parameters())
+        for x in DATA:
+            optimizer.zero_grad()
+            loss_of(both, x).backward()
+            optimizer.step()
+
+    def bootstrapped(both, x):
+        with torch.no_grad():
+            goal = 1 + 0.9 * scored(both.reference, x + 1)
+        return (goal - scored(both.policy, x)).square().mean()
+
+    for loss_of in (Preferences.loss, bootstrapped):
+        diagnosed(
+            lambda loss_of=loss_of: program(copy.copy, loss_of), "AG109", "# copied", "the copy of model",
+            severity="warning", where=Preferences,
+        )  # fmt: skip
+        calm(lambda loss_of=loss_of: program(copy.deepcopy, loss_of))
+        calm(lambda loss_of=loss_of: program(lambda model: copy.deepcopy(copy.copy(model)), loss_of))
+
+
+def test_baseline_of_a_critic_on_the_layers_of_its_policy():
+    """What another kind of model computes and is subtracted is no target."""
+
+    class Critic(nn.Module):
+        def __init__(self, policy):
+            super().__init__()
+            self.policy = policy
+
+        def forward(self, x):
+            return self.policy(x).mean(-1, keepdim=True)
+
+    def program():
+        policy = Net(nn.Linear(4, 4), nn.Linear(4, 1))
+        policy(DATA[0])
+        critic = Critic(policy)
+        optimizer = torch.optim.Adam(policy.parameters())
+        for x in DATA:
+            with torch.no_grad():
+                baseline = critic(x)
+            optimizer.zero_grad()
+            ((policy(x) - baseline) * x).mean().backward()
+            optimizer.step()
+
+    calm(program)
+
+
 def test_actor_on_the_encoder_of_its_critic():
     """The next action is chosen with the shared encoder; the target's numbers come from a copy of the critic."""
 

@@ -42,6 +42,37 @@ def test_a_discriminator_that_stays_frozen():
     )
 
 
+def penalised(read=lambda x: None, *, thaw=False):
+    """The samples require grad, for a penalty, so that backward() goes through though the discriminator is frozen."""
+    generator, discriminator = nn.Linear(2, 3), nn.Linear(3, 1)
+    opt_g, opt_d = (torch.optim.SGD(net.parameters(), 0.1) for net in (generator, discriminator))
+    for step in range(4):
+        discriminator.requires_grad_(thaw or step == 0)
+        real = torch.randn(8, 3, requires_grad=True)
+        fake = generator(torch.randn(8, 2))
+        score = discriminator(real)
+        d_loss = F.softplus(discriminator(fake.detach())).mean() + F.softplus(-score).mean()
+        if step % 2:
+            (slope,) = torch.autograd.grad(score.sum(), real, create_graph=True)
+            d_loss = d_loss + slope.pow(2).mean()
+        opt_d.zero_grad()
+        d_loss.backward()
+        read(real)
+        opt_d.step()
+        opt_g.zero_grad()
+        F.softplus(-discriminator(fake)).mean().backward()
+        opt_g.step()
+
+
+def test_a_discriminator_whose_loss_is_differentiated_for_its_samples():
+    """Gradients that nobody reads train nothing; those that the program reads may be what the loss is for."""
+    diagnosed(
+        penalised, "AG406", "discriminator.requires_grad_(", "weight", "the last 3 steps of",
+        severity="warning", where=penalised,
+    )  # fmt: skip
+    calm(lambda: penalised(thaw=True), lambda: penalised(lambda x: x.grad.sign()))
+
+
 def test_thawed_again_or_partly_frozen():
     """Unfrozen for its own turn; layers frozen one after the other while the same optimizer trains the rest."""
 

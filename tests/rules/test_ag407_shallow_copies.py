@@ -57,3 +57,49 @@ def test_another_way_to_compute():
                 optimizer.step()
 
     calm(program)
+
+
+def test_twins_that_are_one_network():
+    """Two critics get the same inputs: a shallow copy returns the same, whatever is done with the two results."""
+
+    class Twins(nn.Module):
+        def __init__(self, one, other):
+            super().__init__()
+            self.one, self.other = one, other
+
+        def forward(self, x):
+            return self.one(x), self.other(x)
+
+    def critics(copied, call=lambda one, other, x: (one(x), other(x))):
+        one = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+        other = copied(one)  # twin
+        optimizer = torch.optim.SGD(nn.ModuleList([one, other]).parameters(), lr=0.1)
+        for _ in range(2):
+            x = torch.randn(8, 4)
+            a, b = call(one, other, x)
+            optimizer.zero_grad()
+            ((a - 1).pow(2) + (b + 1).pow(2)).mean().backward()
+            optimizer.step()
+
+    def inside(one, other, x):
+        return Twins(one, other)(x)
+
+    for call in (lambda one, other, x: (one(x), other(x)), inside):
+        diagnosed(
+            lambda call=call: critics(copy.copy, call), "AG407", "# twin", "return the same values",
+            severity="warning", where=critics,
+        )  # fmt: skip
+
+    def apart(one, other, x):
+        return one(x), other(-x)
+
+    def only_looked_at(one, other, x):
+        with torch.no_grad():
+            other(x)
+        return one(x), one(-x)
+
+    calm(
+        lambda: critics(copy.deepcopy),
+        lambda: critics(copy.copy, apart),
+        lambda: critics(copy.copy, only_looked_at),
+    )

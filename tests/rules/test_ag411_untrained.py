@@ -74,6 +74,50 @@ def test_eval_that_the_train_of_the_whole_undoes():
     calm(lambda: program(again=True))
 
 
+class Distiller(nn.Module):
+    """Is given a teacher that was a model by itself."""
+
+    def __init__(self, teacher, *, evaluated=True):
+        super().__init__()
+        self.teacher, self.student = teacher.requires_grad_(False), normalised(6)
+        if evaluated:
+            self.teacher.eval()
+
+    def forward(self):
+        return F.mse_loss(self.student(X), self.teacher(X))
+
+
+def test_teacher_that_was_a_model_of_its_own_before():
+    """It was called by itself, so the switch to eval mode befell another model than the one that took it back."""
+
+    def program(*, whole, again, look=lambda teacher: None):
+        teacher = normalised(8)
+        with torch.no_grad():
+            teacher(X)
+        model = Distiller(teacher, evaluated=not look(teacher))
+        if whole:
+            model = nn.Sequential(nn.ModuleDict({"distiller": model}))
+        inner = model[0]["distiller"] if whole else model
+        optimizer = torch.optim.SGD(inner.student.parameters(), lr=0.1)
+        for _ in range(2):
+            model.train()  # all of it
+            if again:
+                teacher.eval()
+            trained(optimizer, inner())
+
+    for whole in (False, True):
+        finding = diagnosed(
+            lambda whole=whole: program(whole=whole, again=False), "AG411", "# all of it", "teacher.1",
+            severity="warning", where=program,
+        )  # fmt: skip
+        assert "Sequential.eval() has no effect on" in finding.message
+    calm(
+        lambda: program(whole=False, again=True),
+        lambda: program(whole=True, again=True),
+        lambda: program(whole=False, again=False, look=lambda teacher: [teacher.eval()(X)]),  # to look at it, by itself
+    )
+
+
 class Tuned(nn.Module):
     def __init__(self):
         super().__init__()
@@ -104,6 +148,48 @@ def test_frozen_backbone_in_train_mode():
         lambda: tuned(lambda net: net.backbone.eval()(X)),  # for a look at its features
         lambda: tuned(lambda net: net.eval()),
     )
+
+
+def test_statistics_that_were_to_stay():
+    """Batch norms that learn, put into eval mode one by one; what is evaluated as a whole, or looked at, is not."""
+
+    def program(freeze, *, late=False):
+        net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Linear(6, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            if not late:
+                freeze(net)
+            net.train()  # all of it
+            if late:
+                freeze(net)
+            trained(optimizer, F.cross_entropy(net(X), Y))
+            net.eval()
+            with torch.no_grad():
+                net(X)
+
+    def each(net):
+        for layer in net.modules():
+            if isinstance(layer, nn.BatchNorm1d):
+                layer.eval()
+
+    def both(net):
+        net.apply(lambda layer: layer.eval() if isinstance(layer, nn.BatchNorm1d) else None)
+
+    def everything(net):
+        for layer in net.modules():
+            layer.eval()
+
+    def looked_at(net):
+        net[1].eval()(torch.randn(8, 6))
+
+    for freeze in (each, both):
+        finding = diagnosed(
+            lambda freeze=freeze: program(freeze), "AG411", "# all of it", "net.1 and net.3", "has no effect",
+            severity="warning", where=program,
+        )  # fmt: skip
+        assert "running_mean" in finding.message
+        calm(lambda freeze=freeze: program(freeze, late=True))
+    calm(lambda: program(everything), lambda: program(looked_at), lambda: program(lambda net: net.eval()))
 
 
 def test_targets_that_are_noisy_on_purpose():
@@ -192,7 +278,7 @@ def test_eval_is_named_and_not_called():
         net(X)
 
     diagnosed(
-        lambda: audited(forgotten), "AG411", "net.eval  #", "updates its running statistics", "drops values at random",
+        lambda: audited(forgotten), "AG411", "net.eval", "updates its running statistics", "drops values at random",
         severity="warning", where=forgotten,
     )  # fmt: skip
     calm(lambda: audited(evaluated), lambda: audited(sampled))

@@ -11,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import ModuleCall, Op, Trait
-from autograd_inspector.model.program_events import ModelsShared, ModuleReattached
+from autograd_inspector.model.program_events import ModelsShared, ModuleCopied, ModuleReattached
 
 _MOST = 200
 """Ops behind a side of a loss that are looked at."""
@@ -28,7 +28,7 @@ class SharedTarget(Struct, frozen=True):
     trained: ModuleCall
     teacher: ModuleCall
     tensors: tuple[int, ...]
-    shared: ModelsShared | ModuleReattached | None
+    shared: ModelsShared | ModuleCopied | ModuleReattached | None
     whole: bool
 
 
@@ -38,7 +38,7 @@ def shared_targets(analysis: Analysis) -> Iterator[SharedTarget]:
     for index in sorted({node.op for node in analysis.capture.nodes if node.op >= 0}):
         op = analysis.capture.ops[index]
         line = line_of(analysis, op.site)
-        compares = is_a(op.name, OpKind.MEASURES) or (
+        compares = is_a(op.name, OpKind.MEASURES | OpKind.SUBTRACTS) or (
             is_a(op.name, OpKind.TARGETED) and not is_a(op.name, OpKind.TAKES_CLASSES)
         )
         if compares and len(op.inputs) > 1 and not op.has(Trait.BACKWARD) and line not in told:
@@ -51,11 +51,16 @@ def shared_targets(analysis: Analysis) -> Iterator[SharedTarget]:
 def _found(analysis: Analysis, op: Op) -> SharedTarget | None:
     tensors = analysis.capture.tensors
     value, target = op.inputs[:2]
+    differs = is_a(op.name, OpKind.SUBTRACTS)
+    if differs and tensors[target].requires_grad:
+        value, target = target, value
     if not tensors[value].requires_grad or tensors[target].requires_grad:
         return None
     trained, teacher = _model_behind(analysis, value, op), _model_behind(analysis, target, op)
     if trained is None or teacher is None or trained.root == teacher.root:
         return None
+    if differs and trained.type != teacher.type:
+        return None  # What is subtracted may be anything; of two models of one class it is the same quantity.
     own = _read_by(analysis, teacher)
     common = _read_by(analysis, trained) & own & analysis.optimized_trainable & analysis.received_gradient
     if not common:
@@ -82,8 +87,9 @@ def _read_by(analysis: Analysis, call: ModuleCall) -> frozenset[int]:
     return frozenset(t for op in ops if op.call >= call.id for t in op.inputs if capture.tensors[t].kind == "parameter")
 
 
-def _shared(analysis: Analysis, tensors: frozenset[int]) -> ModelsShared | ModuleReattached | None:
+def _shared(analysis: Analysis, tensors: frozenset[int]) -> ModelsShared | ModuleCopied | ModuleReattached | None:
     """Where a model was copied shallowly, or where a layer of one was put into the other."""
-    copies = (e for e in analysis.capture.events_of(ModelsShared) if e.copied and tensors <= set(e.tensors))
+    named = (e for e in analysis.capture.events_of(ModelsShared) if e.copied and tensors <= set(e.tensors))
+    copies = (e for e in analysis.capture.events_of(ModuleCopied) if tensors <= set(e.tensors))
     layers = (e for e in analysis.capture.events_of(ModuleReattached) if tensors & set(e.tensors))
-    return next(copies, None) or next(layers, None)
+    return next(named, None) or next(copies, None) or next(layers, None)

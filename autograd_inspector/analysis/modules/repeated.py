@@ -31,7 +31,7 @@ class Repeated(Struct, frozen=True):
 def repeated_modules(analysis: Analysis) -> Iterator[Repeated]:
     """Each once, where its parameters require grad."""
     met: set[tuple[int, ...]] = set()
-    tensors, calls = analysis.capture.tensors, _Calls(analysis)
+    tensors, calls = analysis.capture.tensors, Calls(analysis)
     for event in analysis.capture.events_of(ModuleRepeated):
         if event.tensors in met or not any(tensors[tensor].requires_grad for tensor in event.tensors):
             continue
@@ -51,7 +51,7 @@ def _paths(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(".".join(part[: differing[-1] + 1]) for part in parts) if differing else ()
 
 
-class _Calls:
+class Calls:
     """What the calls of modules computed, by the inputs that they got from outside."""
 
     def __init__(self, analysis: Analysis) -> None:
@@ -70,8 +70,8 @@ class _Calls:
         for call in self._at.get((root, path), ()):
             by_parent.setdefault(call.parent, []).append(call)
         several = [calls for calls in by_parent.values() if len(calls) > 1]
-        alike = [calls for calls in several if len({self._computed(call) for call in calls}) == 1]
-        told = alike and len(alike) == len(several) and self._computed(alike[0][0]) is not None
+        alike = [calls for calls in several if len({self.computed(call) for call in calls}) == 1]
+        told = alike and len(alike) == len(several) and self.computed(alike[0][0]) is not None
         return tuple(alike[0]) if told else ()
 
     @cached_property
@@ -81,7 +81,7 @@ class _Calls:
             at.setdefault((call.root, call.path), []).append(call)
         return at
 
-    def _computed(self, call: ModuleCall) -> tuple[object, ...] | None:
+    def computed(self, call: ModuleCall) -> tuple[object, ...] | None:
         """Its ops with what they read from outside; None where it computed nothing, or drew random numbers."""
         calls, ops = self._capture.calls, self._capture.ops
         within, made, computed = {call.id}, set[int](), list[object]()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.repeated import Calls
+from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import ModelsShared
+from autograd_inspector.model.program_events import ModelsShared, ModuleCopied
 
 _FEWEST = 3
 """A model and one copy may be two ways to compute with the same parameters."""
@@ -19,6 +22,38 @@ class TrainedTogether(Struct, frozen=True):
 
     copies: ModelsShared
     optimizers: tuple[OptimizerRecord, ...]
+
+
+class EqualTwins(Struct, frozen=True):
+    """``one`` and ``other`` are calls of a module and of its shallow copy, ``copied``, that computed the same."""
+
+    copied: ModuleCopied
+    one: ModuleCall
+    other: ModuleCall
+
+
+def equal_twins(analysis: Analysis) -> Iterator[EqualTwins]:
+    """Each copy once, where both are to learn: of two that only look nothing is known."""
+    capture, calls = analysis.capture, Calls(analysis)
+    events = {event.type: event for event in capture.events_of(ModuleCopied)} if capture.steps else {}
+    made: dict[str, dict[object, ModuleCall]] = {}
+    for call in capture.calls if events else ():
+        event = events.get(call.type)
+        if event is None or call.at < event.at or not _learns(analysis, call, event):
+            continue
+        first = made.setdefault(call.type, {}).setdefault(calls.computed(call) or call.id, call)
+        if (first.root, first.path) != (call.root, call.path):
+            del events[call.type]
+            yield EqualTwins(event, first, call)
+
+
+def _learns(analysis: Analysis, call: ModuleCall, event: ModuleCopied) -> bool:
+    """Whether the first op of the call that reads one of the parameters has a graph, and that one is stepped."""
+    capture = analysis.capture
+    learning = analysis.optimized_trainable.intersection(event.tensors)
+    behind = next((other.id for other in capture.calls[call.id + 1 :] if other.parent < call.id), len(capture.calls))
+    following = takewhile(lambda op: call.id <= op.call < behind, capture.ops[call.at :])
+    return any(op.recorded and not learning.isdisjoint(op.inputs) for op in following)
 
 
 def trained_together(analysis: Analysis) -> Iterator[TrainedTogether]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.places import LastPlaces, Place
 from autograd_inspector.analysis.modules.training_modes import within
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
@@ -15,8 +16,6 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 
-_Place = tuple[int, str]
-"""(model, path)."""
 _Shaped = tuple[str, tuple[int, ...]]
 """(path in a part, shape)."""
 
@@ -39,7 +38,7 @@ class InTrainMode(Struct, frozen=True):
 
 def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
     """Each part once."""
-    parts = _Parts(analysis)
+    parts = Parts(analysis)
     for place, ops in parts.affected().items():
         call = parts.call_at(ops[0], place[1])
         pair = parts.undone_eval(place, call)
@@ -69,16 +68,16 @@ def each_once(calls: Iterable[ModuleCall]) -> tuple[ModuleCall, ...]:
     return tuple({call.path: call for call in reversed(list(calls))}.values())[::-1]
 
 
-class _Parts:
+class Parts:
     """The largest parts of models without a parameter that learns."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._capture = analysis.capture
 
-    def affected(self) -> dict[_Place, list[Op]]:
+    def affected(self) -> dict[Place, list[Op]]:
         """Part -> the ops in its calls that train mode makes different from what they are in eval mode."""
-        affected: dict[_Place, list[Op]] = {}
+        affected: dict[Place, list[Op]] = {}
         if not self._capture.steps:
             return affected
         for op in self._capture.ops:
@@ -88,7 +87,7 @@ class _Parts:
                     affected.setdefault(place, []).append(op)
         return affected
 
-    def _part(self, op: Op) -> _Place | None:
+    def _part(self, op: Op) -> Place | None:
         """The outermost module around an op in which nothing learns, None where the innermost learns or has nothing."""
         part, call = None, self._capture.calls[op.call]
         while True:
@@ -102,17 +101,17 @@ class _Parts:
             call = self._capture.calls[call.parent]
 
     @cached_property
-    def _learning(self) -> frozenset[_Place]:
+    def _learning(self) -> frozenset[Place]:
         """Models and parts with a parameter that learns, or that the program writes to."""
-        return self._places(tensor for tensor in self._capture.owners if self._learns(tensor))
+        return self._with(tensor for tensor in self._capture.owners if self._learns(tensor))
 
     @cached_property
-    def _having(self) -> frozenset[_Place]:
+    def _having(self) -> frozenset[Place]:
         """Models and parts with a parameter."""
-        return self._places(self._capture.owners)
+        return self._with(self._capture.owners)
 
-    def _places(self, tensors: Iterable[int]) -> frozenset[_Place]:
-        places: set[_Place] = set()
+    def _with(self, tensors: Iterable[int]) -> frozenset[Place]:
+        places: set[Place] = set()
         for tensor in tensors:
             root, path = self._capture.owners[tensor], path_in_model(self._capture, tensor)
             while path:
@@ -144,11 +143,15 @@ class _Parts:
 
     @cached_property
     def _switches(self) -> tuple[ModeSwitched, ...]:
-        return self._capture.events_of(ModeSwitched)
+        return tuple(map(self._places.switched, self._capture.events_of(ModeSwitched)))
 
-    def undone_eval(self, place: _Place, call: ModuleCall) -> tuple[ModeSwitched, ModeSwitched] | None:
+    @cached_property
+    def _places(self) -> LastPlaces:
+        return LastPlaces(self._capture)
+
+    def undone_eval(self, place: Place, call: ModuleCall) -> tuple[ModeSwitched, ModeSwitched] | None:
         """(eval of the part or of one around its layers, train of what is around it), with no call in between."""
-        root, path = place
+        root, path = self._places.of(*place)
         mine = [s for s in self._switches if s.model == root and s.at <= call.at]
         outer = next((s for s in reversed(mine) if within(path, s.path)), None)
         if outer is None or not outer.training or outer.path == path:
@@ -157,26 +160,35 @@ class _Parts:
         last = next((s for s in reversed(before) if within(path, s.path) and within(s.path, outer.path)), None)
         if last is None or last.training or last.path == outer.path:
             return None
-        looked = any(
-            c.root == root and within(c.path, path) and last.at <= c.at < outer.at for c in self._capture.calls
-        )
+        between = (self._places.of(c.root, c.path) for c in self._capture.calls if last.at <= c.at < outer.at)
+        looked = any(model == root and within(inner, path) for model, inner in between)
         return None if looked else (last, outer)
 
-    def is_target(self, place: _Place, call: ModuleCall, ops: list[Op]) -> bool:
+    def singled_out(self, place: Place, switch: ModeSwitched) -> bool:
+        """Whether the program put just that module into eval mode, out of train mode, and no library did."""
+        root, path = self._places.of(*place)
+        around = [s for s in self._switches if s.model == root and within(path, s.path)]
+        before = around[: around.index(switch)]
+        frames = self._capture.site(switch.site)
+        own = bool(frames) and not frames[0].library
+        return switch.path == path and own and (not before or before[-1].training)
+
+    def is_target(self, place: Place, call: ModuleCall, ops: list[Op]) -> bool:
         """Whether it was never put into either mode by name, and what comes out of it goes into a loss as a constant.
 
         The program itself calls it, and not a module that hands the result to what learns. A copy of what learns may
         follow that one, in a step that was not seen.
         """
-        if call.parent >= 0 or any((s.model, s.path) == place for s in self._switches) or self._is_copy(place):
+        last = self._places.of(*place)
+        if call.parent >= 0 or any((s.model, s.path) == last for s in self._switches) or self._is_copy(place):
             return False
         return any(op.last_seq <= op.first_seq and not self._constants.isdisjoint(op.outputs) for op in ops)
 
-    def _is_copy(self, place: _Place) -> bool:
+    def _is_copy(self, place: Place) -> bool:
         mine = {self._shaped(t, place[1]) for t, root in self._capture.owners.items() if self._inside(t, root, place)}
         return any(mine <= shapes for shapes in self._trained_shapes.values())
 
-    def _inside(self, tensor: int, root: int, place: _Place) -> bool:
+    def _inside(self, tensor: int, root: int, place: Place) -> bool:
         return root == place[0] and within(path_in_model(self._capture, tensor), place[1])
 
     def _shaped(self, tensor: int, part: str) -> _Shaped:
@@ -184,9 +196,9 @@ class _Parts:
         return path.removeprefix(f"{part}.") if part else path, self._capture.tensors[tensor].shape
 
     @cached_property
-    def _trained_shapes(self) -> dict[_Place, set[_Shaped]]:
+    def _trained_shapes(self) -> dict[Place, set[_Shaped]]:
         """Model, and part that its root has as an attribute -> the parameters of it that learn."""
-        shapes: dict[_Place, set[_Shaped]] = {}
+        shapes: dict[Place, set[_Shaped]] = {}
         for tensor in self._trained & self._capture.owners.keys():
             root = self._capture.owners[tensor]
             part, _, inner = path_in_model(self._capture, tensor).partition(".")

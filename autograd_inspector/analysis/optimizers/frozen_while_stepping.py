@@ -1,7 +1,8 @@
 """Optimizers that go on stepping after all that they hold was frozen, and never thawed.
 
-A loss is computed from what they hold, and nothing differentiates it: it does not require grad. A phase that is over, an
-early-stopped member or a backbone that is held leaves no such loss: what it computes goes into the losses of others.
+A loss is computed from what they hold, and nothing differentiates it: it does not require grad, or is differentiated
+for nothing that a step moves, the inputs of a penalty. A phase that is over, an early-stopped member or a backbone that
+is held leaves no such loss: what it computes goes into the losses of others.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def _computed_in_vain(analysis: Analysis, optimizer: OptimizerRecord, idle: tupl
     since, ops = max((change.at for change in changes), default=0), analysis.capture.ops
     starts = {at for tensor in optimizer.held for at in analysis.capture.readers.get(tensor, ())}
     leads: dict[int, bool] = {}
+    vain = _differentiated_in_vain(analysis)
     return any(
-        _plain(analysis, ops[at]) and not _leads_to_a_graph(analysis, ops[at], leads)
+        _plain(analysis, ops[at]) and not _leads_to_a_graph(analysis, ops[at], leads, vain)
         for at in sorted(starts)
         if since <= at < idle[-1].at
     )
@@ -76,14 +78,24 @@ def _plain(analysis: Analysis, op: Op) -> bool:
     return capture.regions[op.region].kind == "enabled" and capture.calls[op.call].training
 
 
-def _leads_to_a_graph(analysis: Analysis, start: Op, known: dict[int, bool]) -> bool:
-    """Whether something that autograd records was computed from its result."""
+def _differentiated_in_vain(analysis: Analysis) -> frozenset[int]:
+    """The ops in graphs of which each backward stored gradients alone that no step uses and the program does not read."""
+    useful, vain = set[int](), set[int]()
+    used = analysis.optimized_trainable | {read.tensor for read in analysis.capture.grad_reads}
+    for run in analysis.capture.backwards:
+        ops = {node.op for node in analysis.nodes_of(run) if node.op >= 0}
+        (vain if run.completed and used.isdisjoint(run.reached) else useful).update(ops)
+    return frozenset(vain - useful)
+
+
+def _leads_to_a_graph(analysis: Analysis, start: Op, known: dict[int, bool], vain: frozenset[int]) -> bool:
+    """Whether something that autograd records, and not in vain, was computed from its result."""
     capture, passed, todo = analysis.capture, [], [start]
     seen = {start.index}
     while todo:
         op = todo.pop()
         passed.append(op.index)
-        if op.recorded or known.get(op.index, False):
+        if (op.recorded and op.index not in vain) or known.get(op.index, False):
             known.update(dict.fromkeys((start.index, op.index), True))
             return True
         for tensor in op.outputs if op.index not in known else ():

@@ -7,7 +7,7 @@ from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.program_events import OptionSet
+from autograd_inspector.model.program_events import OptionSet, SchedulerMade, SchedulerStepped
 from autograd_inspector.source.entries_set import EntriesSet
 
 
@@ -16,6 +16,8 @@ def options_set(recording: Recording, error: str) -> Iterator[OptionSet]:
 
     A group is a plain dictionary: nothing shows when the program writes to it.
     """
+    if not error:
+        yield from _rates_set(recording)
     last = recording.steps[-1] if recording.steps else None
     if last is None or not last.error or not error.startswith("KeyError: "):
         return
@@ -26,6 +28,25 @@ def options_set(recording: Recording, error: str) -> Iterator[OptionSet]:
             if option in options:
                 site = recording.stacks.of_code(code, line)
                 yield OptionSet(last.at, site, last.optimizer, record.type, option)
+
+
+def _rates_set(recording: Recording) -> Iterator[OptionSet]:
+    """The lines that set a learning rate, where a step met another one than its scheduler had left."""
+    left: dict[int, list[SchedulerMade | SchedulerStepped]] = {}
+    for event in recording.events:
+        if isinstance(event, (SchedulerMade, SchedulerStepped)):
+            left.setdefault(event.optimizer, []).append(event)
+    told: set[tuple[int, CodeType, int]] = set()
+    for step in recording.steps if left else ():
+        before = [event for event in left.get(step.optimizer, ()) if event.at <= step.start]
+        if not before or before[-1].rates == step.rates:
+            continue
+        for code, lasti, library in recording.stacks.chains[step.site]:
+            for line, option in () if library else _assigned(code, lasti):
+                if option == "lr" and (step.optimizer, code, line) not in told:
+                    told.add((step.optimizer, code, line))
+                    site, kind = recording.stacks.of_code(code, line), recording.optimizers[step.optimizer].type
+                    yield OptionSet(step.at, site, step.optimizer, kind, option)
 
 
 def _assigned(code: CodeType, lasti: int) -> Iterator[tuple[int, str]]:

@@ -43,6 +43,7 @@ _OF_EVENTS = {
     "optimizer": "optimizer",
     "held": "optimizer",
     "model": "model",
+    "into": "model",
     "run": "backward",
     "until": "position",
     "within": "call",

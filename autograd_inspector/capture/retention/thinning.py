@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events import (
     GradientModified,
     GradientsLeftLocal,
     LayerComputed,
+    ModelContained,
     ModeSwitched,
     ModuleHookRegistered,
     ReplicasWrapped,
@@ -54,6 +55,8 @@ def _each(event: Event) -> Hashable:
     match event:
         case RequiresGradCompared() | BareTensorHeld():
             return event.tensor
+        case ModelContained():
+            return event.model, event.into
         case ModuleHookRegistered():
             return event.path
         case SteppedAccumulating():

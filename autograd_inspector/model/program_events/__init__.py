@@ -19,11 +19,13 @@ from autograd_inspector.model.program_events.modules import (
     GradientModified,
     GradientsGone,
     LayersHeld,
+    ModelContained,
     ModelLoaded,
     ModelsShared,
     ModeSwitched,
     ModuleAttached,
     ModuleCleared,
+    ModuleCopied,
     ModuleExchanged,
     ModuleHookRegistered,
     ModuleReattached,
@@ -101,11 +103,13 @@ __all__ = [
     "LayersHeld",
     "LoadRefused",
     "ModeSwitched",
+    "ModelContained",
     "ModelLoaded",
     "ModelSharded",
     "ModelsShared",
     "ModuleAttached",
     "ModuleCleared",
+    "ModuleCopied",
     "ModuleExchanged",
     "ModuleHookRegistered",
     "ModuleReattached",
@@ -169,6 +173,8 @@ Event = (
     | ModuleCleared
     | ModuleExchanged
     | ModuleRepeated
+    | ModelContained
+    | ModuleCopied
     | ModuleReattached
     | ParameterWrapped
     | ParametersConverted

@@ -73,6 +73,31 @@ class ModuleExchanged(ProgramEvent, frozen=True):
         return tuple(tensor for pair in self.pairs for tensor in pair)
 
 
+class ModuleCopied(ProgramEvent, frozen=True):
+    """``copy.copy`` made a module of class ``type``, which has the very parameters of the one that it is a copy of."""
+
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"copy.copy({self.type})"
+
+
+class ModelContained(ProgramEvent, frozen=True):
+    """A model that was met by itself, number ``model``, is seen to be a part of another one, ``into``, at ``path``."""
+
+    model: int
+    into: int
+    path: str
+
+    @property
+    def api(self) -> str:
+        """Its place there."""
+        return self.path
+
+
 class ModuleRepeated(ProgramEvent, frozen=True):
     """A list of modules got one that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
 

@@ -199,11 +199,15 @@ class SparseGradientsMet(_Step, frozen=True):
 
 
 class SchedulerMade(ProgramEvent, frozen=True):
-    """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors."""
+    """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors.
+
+    ``rates`` are the learning rates that it left in the groups (-1: a tensor, not read).
+    """
 
     optimizer: int
     type: str
     factors: tuple[int, ...] = ()
+    rates: tuple[float, ...] = ()
 
     @property
     def api(self) -> str:
@@ -212,7 +216,12 @@ class SchedulerMade(ProgramEvent, frozen=True):
 
 
 class SchedulerStepped(_Step, frozen=True):
-    """``step()`` of a scheduler of that optimizer, but for the one that its constructor makes."""
+    """``step()`` of a scheduler of that optimizer, but for the one that its constructor makes.
+
+    ``rates`` are the learning rates that it left in the groups (-1: a tensor, not read).
+    """
+
+    rates: tuple[float, ...] = ()
 
 
 class OptionSet(ProgramEvent, frozen=True):

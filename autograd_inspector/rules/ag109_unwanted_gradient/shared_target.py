@@ -8,7 +8,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.shared_targets import SharedTarget, shared_targets
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.program_events import ModelsShared
+from autograd_inspector.model.program_events import ModelsShared, ModuleCopied
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.rewrites import DeepCopy
 from autograd_inspector.model.wording import agree, summarize_names
@@ -24,6 +24,8 @@ def _problem(analysis: Analysis, found: SharedTarget) -> Problem:
     names = names_of(analysis, found.tensors)
     models = analysis.capture.models
     teacher, trained = models[found.teacher.root], models[found.trained.root]
+    if teacher == trained:
+        teacher = f"the copy of {trained}"
     return Problem(
         # An embedding or a trunk may be shared on purpose.
         "warning" if found.whole else "info",
@@ -33,12 +35,12 @@ def _problem(analysis: Analysis, found: SharedTarget) -> Problem:
         analysis.places(
             (found.shared, "shared here"), (found.teacher, "targets computed here"), (found.compared, "compared here")
         ),
-        (teacher, trained, *names),
+        (models[found.teacher.root], trained, *names),
         ops=(found.compared.index,),
         cures=tuple(_cures(analysis, found)),
     )
 
 
 def _cures(analysis: Analysis, found: SharedTarget) -> Iterator[Remedies]:
-    if isinstance(found.shared, ModelsShared):
+    if isinstance(found.shared, (ModelsShared, ModuleCopied)):
         yield from ((DeepCopy(place),) for place in analysis.user_frames(found.shared.site, "")[:1])

@@ -37,6 +37,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_
 from autograd_inspector.rules.ag305_gradient_protocol.left_after_use import left_after_use
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss import left_by_a_weights_loss
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
+from autograd_inspector.rules.ag305_gradient_protocol.moved_by_momentum import carried_on
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
@@ -107,6 +108,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from never_stepped(analysis)
     yield from misplaced_clipping(analysis)
     yield from clipped_each_time(analysis)
+    yield from carried_on(analysis)
     yield from scaled_gradients(analysis)
     yield from unscaled_for_nothing(analysis)
     yield from out_of_order(analysis)

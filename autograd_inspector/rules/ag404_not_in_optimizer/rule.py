@@ -10,7 +10,13 @@ from autograd_inspector.advice.optimizer_snippets import group_added, remade
 from autograd_inspector.advice.remedies.optimizers import added_to, given_instead, made_later
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_statements import idle_here
-from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
+from autograd_inspector.analysis.modules.parameter_origins import (
+    birthplace,
+    first_use,
+    made_here,
+    thawed,
+    were_replaced,
+)
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
@@ -82,7 +88,17 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         else _instead(analysis, optimizer, loose)
         if in_vain
         else _added(analysis, optimizer, loose, empty),
-        dedupe_locations([*not_entered, *unfrozen, *(born if not early else ()), *made, *selected, *born])
+        dedupe_locations(
+            [
+                *not_entered,
+                *unfrozen,
+                *(born if not early else ()),
+                *made,
+                *selected,
+                *born,
+                *made_here(analysis, early),
+            ]
+        )
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
         cures=tuple((EnterHere(place),) for place in not_entered)

@@ -11,7 +11,13 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.advice.remedies.optimizers import made_afterwards, written_into
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
+from autograd_inspector.analysis.modules.parameter_origins import (
+    birthplace,
+    first_use,
+    made_here,
+    thawed,
+    were_replaced,
+)
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.rewrites import NotCopied
@@ -62,6 +68,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
     where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
     made = analysis.user_frames(loose.optimizer.site, "optimizer created here")
+    if loose.optimizer.site < 0:  # A copy of one has its own copies of what that held.
+        made = made_here(analysis, loose.orphans)
     at_entry = "" if where else " (they already differed when the capture began)"
     bare = not any(analysis.capture.tensors[t].names for t in loose.parameters)
     yield Problem(

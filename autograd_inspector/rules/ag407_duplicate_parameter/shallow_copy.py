@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.modules.shallow_copies import TrainedTogether, trained_together
+from autograd_inspector.analysis.modules.shallow_copies import (
+    EqualTwins,
+    TrainedTogether,
+    equal_twins,
+    trained_together,
+)
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.rewrites import DeepCopy
 from autograd_inspector.model.wording import summarize_names
@@ -14,8 +19,13 @@ from autograd_inspector.model.wording import summarize_names
 
 def shallow_copies(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that copies."""
+    told: set[int] = set()
     for found in trained_together(analysis):
+        told.update(found.copies.tensors)
         yield _problem(analysis, found)
+    for twins in equal_twins(analysis):
+        if told.isdisjoint(twins.copied.tensors):
+            yield _equal(analysis, twins)
 
 
 def _problem(analysis: Analysis, found: TrainedTogether) -> Problem:
@@ -30,4 +40,20 @@ def _problem(analysis: Analysis, found: TrainedTogether) -> Problem:
         analysis.places((shared, "copied here"), (found.optimizers[-1], "optimizer created here")),
         tuple(dict.fromkeys((name, model, *names))),
         cures=tuple((DeepCopy(place),) for place in analysis.user_frames(shared.site, "")[:1]),
+    )
+
+
+def _equal(analysis: Analysis, found: EqualTwins) -> Problem:
+    display = analysis.capture.display_names
+    one, other = display.layer(found.one), display.layer(found.other)
+    names = names_of(analysis, found.copied.tensors)
+    both = f"{one} and {other}" if one != other else f"{one} and its copy"
+    return Problem(
+        "warning",
+        f"{both} have the same parameters, {summarize_names(names)}: copy.copy() of a module shares them. Both get the same "
+        "inputs and return the same values",
+        "Copy the module with its parameters: `copy.deepcopy(...)`; or create a new one.",
+        analysis.places((found.copied, "copied here"), (found.one, "called here"), (found.other, "called here")),
+        tuple(dict.fromkeys((one, other, *names))),
+        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(found.copied.site, "")[:1]),
     )

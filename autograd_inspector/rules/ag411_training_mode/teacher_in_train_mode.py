@@ -8,6 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.analysis.modules.evaluated_in_train_mode import EvaluatedInTrainMode
 from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, untrained_in_train_mode
+from autograd_inspector.analysis.modules.undone_statistics import undone_statistics
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.remedy import Insert, Remedies
@@ -20,6 +21,27 @@ def untrained(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each part."""
     for found in untrained_in_train_mode(analysis):
         yield _problem(analysis, found)
+    for undone in undone_statistics(analysis):
+        yield _put_back(analysis, undone)
+
+
+def _put_back(analysis: Analysis, found: InTrainMode) -> Problem:
+    """Layers that may learn, and whose statistics were to stay."""
+    names = layers(analysis, found.counting)
+    them, were = agree(names, "it", "them"), agree(names, "it was", "they were")
+    api = found.undone.api if found.undone is not None else "train()"
+    return Problem(
+        "warning",
+        f"eval() of {join_names(names, _NAMED)} has no effect: {api} put {them} back into train mode before {were} "
+        f"called, and {agree(names, 'it updates its', 'they update their')} running statistics (running_mean, running_var)",
+        f"Call eval() of {agree(names, 'the layer', 'these layers')} after {api}, or override train() of the model to do so.",
+        (
+            *analysis.places((found.undone, "put back into train mode here")),
+            *analysis.places((found.switch, "put into eval mode here"), (found.call, "called in train mode here")),
+        ),
+        tuple(names[:_NAMED]),
+        ops=(found.op.index,),
+    )
 
 
 def _problem(analysis: Analysis, found: InTrainMode) -> Problem:

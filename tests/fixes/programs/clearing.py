@@ -14,6 +14,21 @@ start = net.weight.detach().clone()
 STILL = "torch.equal(net.weight, start)"
 
 CASES = {
+    "zeros let momentum go on": case(
+        "AG305",
+        """
+trunk, heads = nn.Linear(4, 4), nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 1)])
+optimizer = torch.optim.Adam([*trunk.parameters(), *heads.parameters()], lr=0.1)
+kept = []
+for i in range(4):
+    optimizer.zero_grad(set_to_none=False)
+    heads[i % 2](trunk(torch.ones(3, 4))).mean().backward()
+    optimizer.step()
+    kept.append(heads[0].weight.detach().clone())
+""",
+        by("Let zero_grad() set the gradients to None", "set_to_none=False", ""),
+        symptom="not torch.equal(kept[0], kept[1])",
+    ),
     "gradients add up over steps": case(
         "AG305",
         NET

@@ -34,6 +34,32 @@ for _ in range(3):
         ),
         symptom="torch.equal(target[0].weight, start)",
     ),
+    "an average is older than a load": case(
+        "AG416",
+        FOLLOW
+        + """
+net, pretrained = nn.Linear(4, 1), {"weight": torch.full((1, 4), 3.0), "bias": torch.zeros(1)}
+average = copy.deepcopy(net).requires_grad_(False)
+net.load_state_dict(pretrained)
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+for _ in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    follow(average.parameters(), net.parameters())
+""",
+        by(
+            "Make the copies after Linear.load_state_dict()",
+            "average = copy.deepcopy(net).requires_grad_(False)\nnet.load_state_dict(pretrained)",
+            "net.load_state_dict(pretrained)\naverage = copy.deepcopy(net).requires_grad_(False)",
+        ),
+        by(
+            "`for c, p in zip(copies, model.parameters()): c.data.copy_(p)`",
+            "net.load_state_dict(pretrained)\n",
+            "net.load_state_dict(pretrained)\nfor c, p in zip(average.parameters(), net.parameters()): c.data.copy_(p)\n",
+        ),
+        symptom="not torch.allclose(average.weight, net.weight, atol=0.1)",
+    ),
     "an average has old statistics": case(
         "AG416",
         FOLLOW

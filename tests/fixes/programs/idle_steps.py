@@ -55,6 +55,34 @@ for epoch in range(3):
         ),
         symptom="optimizer.param_groups[0]['lr'] == 0.1",
     ),
+    "a scheduler overwrites a learning rate": case(
+        "AG413",
+        """
+net, tokens = nn.Linear(4, 1), nn.Parameter(torch.zeros(3, 4))
+optimizer = torch.optim.SGD([{"params": net.parameters()}, {"params": [tokens]}], lr=0.1)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / 10)
+for i in range(5):
+    if i == 2:
+        optimizer.param_groups[1]["lr"] = 0.0
+        start = tokens.detach().clone()
+    optimizer.zero_grad()
+    net(torch.ones(3, 4) + tokens).pow(2).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
+        by(
+            "`scheduler.base_lrs[1] = ...`",
+            '["lr"] = 0.0\n',
+            '["lr"] = 0.0\n        scheduler.base_lrs[1] = 0.0\n',
+        ),
+        by("stop calling its step()", "    scheduler.step()", "    if i < 1:\n        scheduler.step()"),
+        by(
+            "freeze its parameters: `p.requires_grad_(False)` and `p.grad = None`",
+            '        optimizer.param_groups[1]["lr"] = 0.0\n',
+            "        tokens.requires_grad_(False)\n        tokens.grad = None\n",
+        ),
+        symptom="not torch.equal(start, tokens)",
+    ),
     "a step of one's own drops what it computes": case(
         "AG413",
         """

@@ -179,6 +179,29 @@ for i in range(2):
         ),
         symptom="net.teacher.training",
     ),
+    "batch norms are put back into train mode": case(
+        "AG411",
+        """
+class Net(nn.Sequential):
+    pass
+net = Net(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+start = net[1].running_mean.clone()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    net[1].eval()
+    net.train()
+    optimizer.zero_grad()
+    net(torch.linspace(-1, 1, 32).reshape(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Call eval() of the layer after Net.train()", "    net.train()\n", "    net.train()\n    net[1].eval()\n"),
+        by(
+            "override train() of the model to do so",
+            "    pass\n",
+            "    def train(self, mode=True):\n        super().train(mode)\n        self[1].eval()\n        return self\n",
+        ),
+        symptom="not torch.equal(start, net[1].running_mean)",
+    ),
     "a dropout is not told the mode": case(
         "AG411",
         """

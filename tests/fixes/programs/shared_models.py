@@ -31,6 +31,24 @@ for _ in range(3):
 """
 
 CASES = {
+    "a second critic is a shallow copy of the first": case(
+        "AG407",
+        """
+import copy
+one = nn.Linear(4, 1)
+other = copy.copy(one)
+optimizer = torch.optim.SGD([*nn.ModuleList([one, other]).parameters()], lr=0.1)
+x = torch.ones(3, 4)
+for _ in range(2):
+    optimizer.zero_grad()
+    a, b = one(x), other(x)
+    ((a - 1).pow(2) + (b + 1).pow(2)).mean().backward()
+    optimizer.step()
+""",
+        by("`copy.deepcopy(...)`", "copy.copy(one)", "copy.deepcopy(one)"),
+        by("create a new one", "copy.copy(one)", "nn.Linear(4, 1)"),
+        symptom="torch.equal(a, b)",
+    ),
     "a student has a layer of its teacher": case(
         "AG109",
         """

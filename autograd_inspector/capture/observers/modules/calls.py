@@ -31,7 +31,7 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.op import ModuleCall
-from autograd_inspector.model.program_events import ModuleCleared
+from autograd_inspector.model.program_events import ModelContained, ModuleCleared
 
 
 class Modules:
@@ -268,7 +268,9 @@ class Modules:
         places = list(every_path(model))
         modules = first_paths(places)
         for path, child in modules:
-            self._met_modules.put(child, root, path)
+            former = self._met_modules.put(child, root, path)
+            if former is not None:
+                self._contained(former, root, path)
             self._bare.look(number, path, child)
             self._containers.look(number, path, child)
         inside = [child for _, child in modules]
@@ -311,6 +313,11 @@ class Modules:
             self.contents.inherit(whole, number, before.path)
         self._met_modules.add_root(model, root)
         return root
+
+    def _contained(self, model: Root, into: Root, path: str) -> None:
+        recording = self.recording
+        at, site = len(recording.ops), recording.stacks.here(0)
+        recording.events.append(ModelContained(at, site, model.number, into.number, path))
 
     def _outermost(self, module: nn.Module) -> nn.Module:
         # Models that were looked at, and in which nothing was exchanged since, do not contain what was never met.

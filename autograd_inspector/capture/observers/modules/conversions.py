@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -19,11 +20,12 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION, own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.program_events import (
     Event,
     ModelLoaded,
     ModuleAttached,
+    ModuleCopied,
     ModuleExchanged,
     ModuleReattached,
     ModuleRepeated,
@@ -37,6 +39,7 @@ _LOOKS = 50
 """Conversions and loads after which models are looked at once more right away; after later ones with the next call."""
 _TORCHS = nn.Module.apply.__code__.co_filename
 """The file of the method for conversions, as code objects name it."""
+_COPY = copy.copy.__code__
 
 
 class Models(Protocol):
@@ -75,6 +78,7 @@ class Conversions:
         if CONVERSION.owner() is not None:
             around(into, nn.Module, CONVERSION.name, _ConversionProbe(self._guard, self._converted))
         around(into, nn.Module, "load_state_dict", _LoadProbe(self._guard, self._loaded))
+        observed(into, nn.Module, "__setstate__", after=self._copied, guard=self._guard)
         self._unmatched.install(into)
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
@@ -142,6 +146,12 @@ class Conversions:
         if inside:
             owner = type(parent).__name__
             self._note(inside, lambda at, site, ids: ModuleAttached(at, site, owner, name, place, ids))
+
+    def _copied(self, module: nn.Module, _args: Any, _kwargs: Any, _before: Any) -> None:
+        inside = tuple(parameters_of(module)) if self.recording.active() and _shallow(sys._getframe(1)) else ()
+        if inside:
+            kind = type(module).__name__
+            self._note(inside, lambda at, site, ids: ModuleCopied(at, site, kind, ids))
 
     def _converted(self, module: nn.Module, by: str) -> None:
         kind = type(module).__name__
@@ -244,6 +254,15 @@ def _tied(module: nn.Module) -> list[tuple[str, ...]]:
     for name, parameter in named_parameters(module):
         names.setdefault(id(parameter), []).append(name)
     return [tuple(each) for each in names.values() if len(each) > 1]
+
+
+def _shallow(frame: FrameType | None) -> bool:
+    """Whether ``copy.copy`` asks a module to take over a state; ``deepcopy`` and ``pickle`` make one of its own."""
+    while frame is not None and frame.f_code is not _COPY:
+        if frame.f_code.co_name == "deepcopy" and frame.f_code.co_filename == _COPY.co_filename:
+            return False
+        frame = frame.f_back
+    return frame is not None
 
 
 def _converting(frame: FrameType | None) -> str:

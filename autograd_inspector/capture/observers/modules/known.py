@@ -59,10 +59,10 @@ class KnownModules:
         ref = self._refs.get(key)
         return self._places[key] if ref is not None and ref() is module else None
 
-    def put(self, module: nn.Module, root: Root, path: str) -> None:
+    def put(self, module: nn.Module, root: Root, path: str) -> Root | None:
         """A module was seen there. One that is part of another root stays known as that, until that has become a part.
 
-        Parts are put behind what they are in.
+        Parts are put behind what they are in. Returns the root that the module was itself until now.
         """
         key, place = id(module), self.place_of(module)
         if place is None:
@@ -72,6 +72,7 @@ class KnownModules:
         if place is None or place.root is root or not place.path or self._has_moved(place.root, root):
             self._places[key], self._roots[key], self._numbers[key] = Place(root, path), root.ref, root.number
             self._refs[key] = weakref.ref(module)
+        return None if place is None or place.root is root or place.path else place.root
 
     def _has_moved(self, old: Root, new: Root) -> bool:
         """Whether a root is gone, or was put into another one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,3 +29,14 @@ def table(value: Any) -> dict[Any, Any]:
 def entries(value: Any) -> Sequence[Any]:
     """What was given, where it is a list or a tuple; else nothing."""
     return value if issubclass(type(value), (list, tuple)) else ()
+
+
+def rate_of(group: dict[str, Any]) -> float:
+    """The learning rate of a group; -1 for a tensor, whose value is not read, and where there is none."""
+    rate = group.get("lr")
+    if not isinstance(rate, (int, float)):
+        return -1.0
+    try:
+        return float(rate)
+    except OverflowError:  # 10**400
+        return math.inf if rate > 0 else -math.inf

@@ -28,8 +28,10 @@ from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
+    ModelContained,
     ModeSwitched,
     ModuleCleared,
+    ModuleCopied,
     ModuleExchanged,
     ModuleReattached,
     ModuleRepeated,
@@ -49,8 +51,10 @@ from autograd_inspector.model.program_events import (
 _SWAP_NOTHING = (
     ZeroGradCalled,
     OptimizerModeMet,
+    ModelContained,
     ModeSwitched,
     ModuleCleared,
+    ModuleCopied,
     ModuleExchanged,
     ModuleReattached,
     ModuleRepeated,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
+from autograd_inspector.capture.observers.optimizers.groups import rate_of
 from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.registry import Registry
@@ -66,7 +66,7 @@ class OpenStep(Pause):
         """Note where it begins and what it is given."""
         self.optimizer, self.site, self.start = optimizer, site, start
         self.parameters = [parameter for group in groups for parameter in group["params"]]
-        self.rates = tuple(_rate(group) for group in groups)
+        self.rates = tuple(map(rate_of, groups))
         self.versions = [version_of(parameter) for parameter in self.parameters]
         self.circumstances = [
             (number, not needs_grad(parameter), _dataless(parameter, state.get(parameter)))
@@ -127,14 +127,3 @@ def _has(state: Mapping[Any, Any], parameter: Tensor) -> bool:
     """Whether there is anything in a parameter's state."""
     entry = state.get(parameter)
     return dict.__len__(entry) > 0 if isinstance(entry, dict) else entry is not None
-
-
-def _rate(group: dict[str, Any]) -> float:
-    """The learning rate of a group; -1 for a tensor, whose value is not read, and where there is none."""
-    rate = group.get("lr")
-    if not isinstance(rate, (int, float)):
-        return -1.0
-    try:
-        return float(rate)
-    except OverflowError:  # 10**400
-        return math.inf if rate > 0 else -math.inf

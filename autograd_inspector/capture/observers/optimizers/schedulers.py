@@ -7,11 +7,12 @@ from types import CodeType
 from typing import Any
 
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import CosineAnnealingWarmRestarts, LRScheduler, ReduceLROnPlateau
 
 from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.observers.optimizers.closures import callables_in
+from autograd_inspector.capture.observers.optimizers.groups import groups_of, rate_of
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import read_own
@@ -37,7 +38,7 @@ class Schedulers:
         """Put the probes in place."""
         guard = self._guard
         observed(into, LRScheduler, "__init__", before=self._begun, after=self._made, guard=guard)
-        for kind in (LRScheduler, ReduceLROnPlateau):  # The second has a method of its own.
+        for kind in (LRScheduler, ReduceLROnPlateau, CosineAnnealingWarmRestarts):  # Two have a method of their own.
             observed(into, kind, "step", after=self._stepped, guard=guard)
 
     def _begun(self, scheduler: LRScheduler, _args: Any, _kwargs: Any) -> None:
@@ -50,22 +51,26 @@ class Schedulers:
             recording, kind = self.recording, type(scheduler).__name__
             codes = callables_in(read_own(scheduler, "lr_lambdas"))
             factors = tuple(recording.stacks.of_code(code, line) for code in codes for line in _returning(code))
-            recording.events.append(
-                SchedulerMade(len(recording.ops), recording.stacks.here(0), number, kind, tuple(dict.fromkeys(factors)))
-            )
+            at, site, rates = len(recording.ops), recording.stacks.here(0), _rates(scheduler)
+            recording.events.append(SchedulerMade(at, site, number, kind, tuple(dict.fromkeys(factors)), rates))
 
     def _stepped(self, scheduler: LRScheduler, _args: Any, _kwargs: Any, _before: Any) -> None:
         number = None if id(scheduler) in self._making else self._number(scheduler)
         if number is not None:
             recording = self.recording
-            kind = type(scheduler).__name__
-            recording.events.append(SchedulerStepped(len(recording.ops), recording.stacks.here(0), number, kind))
+            at, site, kind = len(recording.ops), recording.stacks.here(0), type(scheduler).__name__
+            recording.events.append(SchedulerStepped(at, site, number, kind, _rates(scheduler)))
 
     def _number(self, scheduler: LRScheduler) -> int | None:
         optimizer = read_own(scheduler, "optimizer")
         if not self.recording.active() or not isinstance(optimizer, Optimizer):
             return None
         return self._optimizers.id_of(optimizer)
+
+
+def _rates(scheduler: LRScheduler) -> tuple[float, ...]:
+    """The learning rates that it left in the groups of its optimizer."""
+    return tuple(map(rate_of, groups_of(read_own(scheduler, "optimizer"))))
 
 
 def _returning(code: CodeType) -> Iterator[int]:

@@ -30,7 +30,7 @@ class HeatingAgent:
         self.net = ActorCritic()
         self.lr = lr
         self.opt_actor = torch.optim.SGD(self.net.actor_parameters(), lr=lr)
-        self.opt_critic = torch.optim.SGD(self.net.critic_parameters(), lr=lr)
+        self.opt_critic = torch.optim.SGD(self.net.critic_parameters(), lr=lr)  # also
 
     def update(self, state, comfort):
         policy, value = self.net(state)

@@ -83,7 +83,7 @@ def discriminator_step(generator, discriminator, d_optim, real_img, regularize):
 
 def generator_step(generator, discriminator, g_optim):
     requires_grad(generator, True)
-    requires_grad(discriminator, False)
+    requires_grad(discriminator, False)  # also
     fake_pred = discriminator(generator(torch.randn(8, 8)))
     g_loss = F.softplus(-fake_pred).mean()
     generator.zero_grad()
