@@ -60,10 +60,40 @@ def test_average_of_weights():
     )  # fmt: skip
 
 
+def test_one_step_shows_that_a_parameter_becomes_a_result():
+    """A model's parameter that autograd gave a graph is no leaf: no later step has to be seen."""
+    net, optimizer = pair()
+    average = copy.deepcopy(net).requires_grad_(False)
+
+    def one_step():
+        trained(optimizer, net(X).pow(2).mean())
+        for mean, p in zip(average.parameters(), net.parameters(), strict=True):
+            recorded_average(mean, p)
+
+    found = diagnosed(
+        one_step, "AG502", "mean.mul_(0.9)", "no longer a leaf", "mean", severity="warning",
+        where=recorded_average,
+    )  # fmt: skip
+    assert "no_grad" in found.fix
+
+
+def test_a_parameter_that_a_backward_reads_through():
+    """Generated weights that are written into a layer train their generator: its graph is needed."""
+
+    def generated():
+        net, optimizer = pair()
+        layer = nn.Linear(4, 4, bias=False).requires_grad_(False)
+        layer.weight.copy_(net(X)[:4])
+        trained(optimizer, layer(X).pow(2).mean())
+
+    calm(generated)
+
+
 def test_average_without_a_history():
     """Detached weights, no_grad and `.data` leave none."""
     lerp = torch.no_grad()(lambda mean, p: mean.lerp_(p, 0.1))
     calm(
+        lambda: averaged(lerp, 1),
         lambda: averaged(lerp),
         lambda: averaged(lambda mean, p: mean.mul_(0.9).add_(p.detach(), alpha=0.1)),
         lambda: averaged(lambda mean, p: mean.data.mul_(0.9).add_(p.data, alpha=0.1)),

@@ -11,9 +11,9 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Wrap
-from autograd_inspector.model.wording import join_names, summarize_names
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, variables, without_graph
-from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, edited
+from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, became_results, edited
 
 _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
@@ -33,7 +33,11 @@ def chains(analysis: Analysis) -> Iterator[Problem]:
             yield _finding(analysis, line, lasting)
     for line, links in edited(analysis).items():
         if line not in told and not _consumed(analysis, links):
-            yield _edited_finding(analysis, line, links)
+            told.add(line)
+            yield _edited_finding(analysis, line, links, chained=True)
+    for line, links in became_results(analysis).items():
+        if line not in told and not _consumed(analysis, links):
+            yield _edited_finding(analysis, line, links, chained=False)
 
 
 def _links(analysis: Analysis) -> Iterator[tuple[Line, Link]]:
@@ -143,7 +147,7 @@ def _finding(analysis: Analysis, line: Line, layers: dict[str, list[Link]]) -> P
     )
 
 
-def _edited_finding(analysis: Analysis, line: Line, links: list[Link]) -> Problem:
+def _edited_finding(analysis: Analysis, line: Line, links: list[Link], *, chained: bool) -> Problem:
     last = max(links, key=lambda link: link.op.index)
     names = names_of(analysis, dict.fromkeys(link.tensor for link in links))
     steps = (
@@ -152,10 +156,15 @@ def _edited_finding(analysis: Analysis, line: Line, links: list[Link]) -> Proble
     added = [
         tensor for tensor in added_at(analysis, line, last) if analysis.recorded_edits.base_of(tensor) != last.tensor
     ]
+    seen = (
+        f"in each step: the graphs of {steps} are chained and stay in memory"
+        if chained
+        else f"{agree(names, ', which is', ', which are')} no longer {agree(names, 'a leaf', 'leaves')}: the graph behind "
+        "the new value stays in memory, and that of each further edit is chained to it"
+    )
     return Problem(
         "warning",
-        f"Autograd records `{last.op.name}` on {summarize_names(names)} in each step: the graphs of {steps} are chained and "
-        "stay in memory",
+        f"Autograd records `{last.op.name}` on {summarize_names(names)}{' ' if chained else ''}{seen}",
         f"{without_graph(analysis, added, summarize_names(names))}, or update under `with torch.no_grad():`.",
         analysis.user_frames(last.op.site, "graph kept here"),
         tuple(names),

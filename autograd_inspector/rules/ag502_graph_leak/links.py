@@ -37,6 +37,18 @@ def edited(analysis: Analysis) -> dict[Line, list[Link]]:
     return links_by_line
 
 
+def became_results(analysis: Analysis) -> dict[Line, list[Link]]:
+    """Lines whose edit gave a parameter a graph that it still has at the end: one step shows what more would do."""
+    links_by_line: dict[Line, list[Link]] = {}
+    for tensor, chains in analysis.recorded_edits.chains.items():
+        parameter = analysis.capture.tensors[tensor].kind == "parameter"
+        for op in chains[-1] if parameter and analysis.rounds.ends else ():
+            line = line_of(analysis, op.site)
+            if line is not None and _brings_graph(analysis, op, tensor):
+                links_by_line.setdefault(line, []).append(Link(op, tensor))
+    return links_by_line
+
+
 def _in_place(analysis: Analysis, tensor: int, chain: list[Op]) -> Iterator[tuple[Line, list[Link]]]:
     ends, folded = analysis.rounds.ends, analysis.capture.history.folded
     ops_by_line: dict[Line, list[Op]] = {}
