@@ -208,7 +208,7 @@ def _computed(statement: ast.stmt) -> ast.expr | None:
             return value
         case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
             return value
-        case ast.Return(value=ast.expr() as value):
+        case ast.Return(value=ast.expr() as value) | ast.Expr(value=ast.Attribute() as value):
             return value
     return None
 

@@ -49,7 +49,35 @@ def test_latent_drawn_by_torch_normal():
     diagnosed(
         sick, "AG104", "torch.normal(", "encoder.weight", severity="warning", where=drawn, values=True
     )  # Read or not, the zeros have that cause.
-    silent(lambda: reconstruct(reparametrised), lambda: reconstruct(drawn, weight=0.1))
+    silent(lambda: reconstruct(reparametrised), lambda: reconstruct(reparametrised, weight=0.1))
+
+
+def test_only_the_divergence_trains_the_encoder():
+    """A second term that reaches the encoder makes no gradient of what is computed of the sample."""
+
+    def drawn(mean, std):
+        return torch.normal(mean, std)
+
+    diagnosed(
+        lambda: reconstruct(drawn, weight=0.1), "AG104", "torch.normal(", "encoder.weight", severity="warning",
+        where=drawn,
+    )  # fmt: skip
+
+
+def test_an_action_drawn_by_torch_normal():
+    """A policy learns from the probability of the action that it drew, and from the bonus for its entropy."""
+
+    def program():
+        policy = nn.Linear(8, 2)
+        optimizer = torch.optim.Adam(policy.parameters())
+        for _ in range(2):
+            mean, spread = policy(X).chunk(2, dim=1)
+            action = torch.normal(mean, spread.exp())
+            reward = -(action.detach() - 1).pow(2)
+            chance = -((action - mean) / spread.exp()).pow(2) / 2 - spread
+            trained(optimizer, -(chance * reward).mean() - 0.01 * spread.mean())
+
+    silent(program)
 
 
 def test_learned_bernoulli_gates():

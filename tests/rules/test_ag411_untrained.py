@@ -163,3 +163,36 @@ def test_frozen_features():
             trained(optimizer, F.cross_entropy(head(features), Y))
 
     calm(adapted, probed)
+
+
+def audited(audit):
+    net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.2), nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        net.train()
+        trained(optimizer, F.cross_entropy(net(X), Y))
+        audit(net)
+
+
+def test_eval_is_named_and_not_called():
+    """An evaluation in train mode has effects; where nothing drops or counts, or `eval` is called, there are none."""
+
+    @torch.no_grad()
+    def forgotten(net):
+        net.eval
+        net(X)
+
+    @torch.no_grad()
+    def evaluated(net):
+        net.eval()
+        net(X)
+
+    @torch.no_grad()
+    def sampled(net):
+        net(X)
+
+    diagnosed(
+        lambda: audited(forgotten), "AG411", "net.eval  #", "updates its running statistics", "drops values at random",
+        severity="warning", where=forgotten,
+    )  # fmt: skip
+    calm(lambda: audited(evaluated), lambda: audited(sampled))

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.training_modes import within
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
+from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 
@@ -49,14 +50,22 @@ def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
         yield InTrainMode(
             call,
             ops[0],
-            _each_once(c for c, op in zip(calls, ops, strict=True) if op.has(Trait.DRAWS)),
-            _each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS)),
+            each_once(c for c, op in zip(calls, ops, strict=True) if op.has(Trait.DRAWS)),
+            each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS)),
             switch,
             undone,
         )
 
 
-def _each_once(calls: Iterable[ModuleCall]) -> tuple[ModuleCall, ...]:
+def differs(capture: Capture, op: Op) -> bool:
+    """Whether an op in a module's call does what it would not do in eval mode."""
+    if is_a(op.name, OpKind.KEEPS_STATISTICS):
+        return any(capture.tensors[write.tensor].kind == "buffer" for write in op.writes)
+    return op.has(Trait.DRAWS) and capture.calls[op.call].training
+
+
+def each_once(calls: Iterable[ModuleCall]) -> tuple[ModuleCall, ...]:
+    """The first call of each module."""
     return tuple({call.path: call for call in reversed(list(calls))}.values())[::-1]
 
 
@@ -73,16 +82,11 @@ class _Parts:
         if not self._capture.steps:
             return affected
         for op in self._capture.ops:
-            if op.call >= 0 and self._differs(op):
+            if op.call >= 0 and differs(self._capture, op):
                 place = self._part(op)
                 if place is not None:
                     affected.setdefault(place, []).append(op)
         return affected
-
-    def _differs(self, op: Op) -> bool:
-        if is_a(op.name, OpKind.KEEPS_STATISTICS):
-            return any(self._capture.tensors[write.tensor].kind == "buffer" for write in op.writes)
-        return op.has(Trait.DRAWS) and self._capture.calls[op.call].training
 
     def _part(self, op: Op) -> _Place | None:
         """The outermost module around an op in which nothing learns, None where the innermost learns or has nothing."""

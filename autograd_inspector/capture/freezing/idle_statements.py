@@ -14,7 +14,7 @@ from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import StatementIdle
 
-_METHODS = frozenset({"zero_grad", "backward"})
+_METHODS = frozenset({"zero_grad", "backward", "eval"})
 _CONTEXTS = frozenset({"no_grad", "inference_mode"})
 _LOADS = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_NAME", "LOAD_GLOBAL")
 _BETWEEN = frozenset({"CACHE", "PRECALL", "PUSH_NULL", "NOP"})

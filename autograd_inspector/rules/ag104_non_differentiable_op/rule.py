@@ -9,9 +9,11 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.values import looked_up_softly, sampled_through, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Rename
 from autograd_inspector.model.rewrites import Spread
@@ -83,8 +85,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             ops=(draw.op.index,),
             cures=tuple(_cures(analysis, draw.op, drawn=True)),
         )
+    samples = ScoredSamples(Leaves(analysis.capture, analysis.flow))
     for found in flattened(analysis, OpKind.DRAWS):
-        yield _zero_derivative(analysis, found)
+        # What else a mask or a choice could be learned from is the program's business, a policy's action is scored.
+        hidden = found.partial and not is_a(found.op.name, OpKind.DRAWS_DISCRETE)
+        lost = hidden and not samples.scored(found.op, found.parameters, len(analysis.capture.ops))
+        yield _zero_derivative(analysis, found, "info" if found.partial and not lost else "warning")
 
 
 def _back_to_numbers(analysis: Analysis, cut: GradientCut) -> Op | None:
@@ -109,7 +115,7 @@ def _back_to_numbers(analysis: Analysis, cut: GradientCut) -> Op | None:
     return None
 
 
-def _zero_derivative(analysis: Analysis, found: Flat) -> Problem:
+def _zero_derivative(analysis: Analysis, found: Flat, severity: Severity) -> Problem:
     names = [name_of(analysis, t) for t in found.parameters]
     effect = (
         f"{summarize_names(names)} {agree(names, 'learns', 'learn')} from other parts of the loss, and "
@@ -118,7 +124,7 @@ def _zero_derivative(analysis: Analysis, found: Flat) -> Problem:
         else f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients that are all zero"
     )
     return Problem(
-        "info" if found.partial else "warning",
+        severity,
         f"`{found.op.name}` draws a sample, whose derivative is zero: {effect}",
         "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
         "(rsample() of a distribution), or train through log_prob(sample).",

@@ -24,7 +24,7 @@ def wasted(analysis: Analysis) -> Iterator[Problem]:
     """One finding for the optimizers that step with what is left, and one for each line that no step follows."""
     losses = Losses(analysis)
     lines: dict[int, list[Lost]] = {}
-    for lost in losses.lost:
+    for lost in (*losses.lost, *losses.partly):
         lines.setdefault(lost.run.site, []).append(lost)
     often: dict[tuple[int, ...], list[Lost]] = {}
     for members in lines.values():
@@ -32,7 +32,7 @@ def wasted(analysis: Analysis) -> Iterator[Problem]:
         steps = [step for step in analysis.capture.steps if _holds(step, tensors)]
         if steps and _too_often(analysis, losses, members, tensors):
             often.setdefault(tuple(sorted({step.optimizer for step in steps})), []).extend(members)
-        again = [lost for lost in members if lost.again]
+        again = [lost for lost in members if lost.again and lost not in losses.partly]
         idle = {tensor for tensor in tensors if not _stepped(analysis, tensor)}
         if again and idle:
             yield _never_stepped(analysis, again, idle)
@@ -58,12 +58,15 @@ def _too_often(analysis: Analysis, losses: Losses, members: list[Lost], tensors:
     Then the first step loses some of it, and it is no single one that does, and as many are lost as are used. Rounds
     that break off are the exception, or come together, or clear where no other round does.
     """
-    served = [run for run in losses.served if not tensors.isdisjoint(run.reached)]
+    partly = {lost.run.index for lost in losses.partly}
+    served = [run for run in losses.served if run.index not in partly and not tensors.isdisjoint(run.reached)]
     spans = list(windows(analysis, tensors))
     lossy = [any(start < lost.run.start <= end for lost in members) for start, end in spans]
     used = sum(run.site == members[0].run.site for run in served)
     if len(members) < 2 or not served or not (used or len(spans) > 1):
         return False
+    if not used and any(lost.run.index in partly for lost in members):
+        return False  # What was read may be all that it was run for.
     if all(losses.ended_early(lost) for lost in members):
         return False
     if analysis.capture.history.folded:

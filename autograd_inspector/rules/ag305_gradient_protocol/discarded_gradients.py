@@ -17,9 +17,9 @@ from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalle
 
 
 class Lost(Struct, frozen=True):
-    """A backward all of whose gradients were cleared unseen, at ``site``; ``again``: the same line filled some of them next.
+    """A backward whose gradients were cleared unseen, at ``site``; ``again``: the same line filled some of them next.
 
-    ``cleared``: when, for each parameter that it reached.
+    ``reached``: the parameters that lost them so; ``cleared``: when, for each of these.
     """
 
     run: Backward
@@ -59,6 +59,8 @@ class Losses:
         self._ends: dict[tuple[int, int], tuple[tuple[int, int] | None, Backward | Step | None]] = {}
         """(parameter, run) -> what became of the gradient, as far as it was asked."""
         self.lost: list[Lost] = []
+        self.partly: list[Lost] = []
+        """Backwards of whose gradients the program read some, and cleared all of the others unseen."""
         self.served: list[Backward] = []
         for number, run in enumerate(runs):
             reached = frozenset(t for t in run.reached if t not in run.empty)
@@ -67,9 +69,12 @@ class Losses:
                 not run.graph.blind and learning.isdisjoint(hooked) and not self._asked_for(run, reached - learning)
             )
             lost = self._lost(run, number, learning) if judged else None
-            if lost is not None:
+            if lost is not None and lost.reached == learning:
                 self.lost.append(lost)
-            elif any(self._following(tensor, run.start, number) is not None for tensor in reached):
+                continue
+            if lost is not None:
+                self.partly.append(lost)
+            if any(self._following(tensor, run.start, number) is not None for tensor in reached):
                 self.served.append(run)
 
     def ended_early(self, lost: Lost) -> bool:
@@ -111,15 +116,18 @@ class Losses:
         return met[at][2] if at < len(met) else None
 
     def _lost(self, run: Backward, number: int, reached: frozenset[int]) -> Lost | None:
+        """What was cleared unseen of a run, if nothing of it met a step."""
         site, again, when = -1, False, dict[int, int]()
         for tensor in sorted(reached):
             cleared, following = self._end(tensor, run, number)
-            if cleared is None or self._read(tensor, run.end, cleared[0]):
+            if cleared is None:
                 return None
+            if self._read(tensor, run.end, cleared[0]):
+                continue
             when[tensor] = cleared[0]
             site = cleared[1] if site < 0 else site
             again = again or (isinstance(following, Backward) and following.site == run.site)
-        return Lost(run, reached, site, again, when) if reached else None
+        return Lost(run, frozenset(when), site, again, when) if when else None
 
     def _end(self, tensor: int, run: Backward, number: int) -> tuple[tuple[int, int] | None, Backward | Step | None]:
         """(when, site) of the clearing of a gradient, and what came next; None where a step had used it by then.

@@ -11,13 +11,14 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
+from autograd_inspector.rules.ag411_training_mode.eval_not_called import eval_not_called
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import untrained
 
 _NAMED = 3
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A model trains in eval mode, a teacher runs in train mode, or a dropout ignores the mode.
+    """A model trains in eval mode, a teacher or an evaluation runs in train mode, or a dropout ignores the mode.
 
     Why it matters
         In eval mode, dropout drops nothing, and batch norm uses its running statistics without updating them. Training
@@ -60,6 +61,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for found in trained_in_eval(analysis):
         yield _problem(analysis, found)
     yield from untrained(analysis)
+    yield from eval_not_called(analysis)
     yield from dropouts(analysis)
 
 

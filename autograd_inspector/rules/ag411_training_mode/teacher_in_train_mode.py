@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on, callee
+from autograd_inspector.analysis.modules.evaluated_in_train_mode import EvaluatedInTrainMode
 from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, untrained_in_train_mode
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
@@ -25,14 +26,14 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
     name = analysis.capture.display_names.layer(found.call)
     if found.switch is not None and found.undone is not None:
         why = f"{found.undone.api} put it back into train mode before it was called"
-        text = f"{found.switch.api} has no effect on {name}, which is frozen: {why}, and {_effects(analysis, found)}"
+        text = f"{found.switch.api} has no effect on {name}, which is frozen: {why}, and {effects(analysis, found)}"
         fix = (
             f"Call {name}.eval() after each train() of the enclosing model, or override train() of that model to do so."
         )
     else:
         text = (
             f"{name} is in train mode although nothing trains it, and its output goes into the loss: "
-            f"{_effects(analysis, found)}"
+            f"{effects(analysis, found)}"
         )
         fix = f"Call {name}.eval() before training, and after each train() of a model that contains it: no_grad() and requires_grad_(False) do not change the mode."
     used = analysis.user_frames(found.op.site, "called in train mode here")
@@ -45,7 +46,7 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
             *(analysis.user_frames(found.call.site, "called in train mode here") or used),
             *(analysis.user_frames(found.switch.site, "put into eval mode here") if found.switch else ()),
         ),
-        (name, *_layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
+        (name, *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=(found.op.index,),
         cures=tuple(_evaluated(analysis, found)),
     )
@@ -68,8 +69,9 @@ def _evaluated(analysis: Analysis, found: InTrainMode) -> Iterator[Remedies]:
         yield (Insert(place, f"{called}.eval()"),)
 
 
-def _effects(analysis: Analysis, found: InTrainMode) -> str:
-    dropping, counting = _layers(analysis, found.dropping), _layers(analysis, found.counting)
+def effects(analysis: Analysis, found: InTrainMode | EvaluatedInTrainMode) -> str:
+    """What train mode changes, by the layers that do it."""
+    dropping, counting = layers(analysis, found.dropping), layers(analysis, found.counting)
     parts = []
     if dropping:
         parts.append(f"{join_names(dropping, _NAMED)} {agree(dropping, 'drops', 'drop')} values at random")
@@ -81,5 +83,6 @@ def _effects(analysis: Analysis, found: InTrainMode) -> str:
     return " and ".join(parts)
 
 
-def _layers(analysis: Analysis, calls: tuple[ModuleCall, ...]) -> list[str]:
+def layers(analysis: Analysis, calls: tuple[ModuleCall, ...]) -> list[str]:
+    """The names of the modules that were called, each once."""
     return list(dict.fromkeys(analysis.capture.display_names.layer(call) for call in calls))

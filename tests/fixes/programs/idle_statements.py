@@ -1,4 +1,4 @@
-"""Statements that name a call, make a context or a tensor, and do nothing with it (AG305, AG404, AG406)."""
+"""Statements that name a call, make a context or a tensor, and do nothing with it (AG305, AG404, AG406, AG411)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,23 @@ for _ in range(2):
 """,
         by("Write the parentheses: `zero_grad()`", "optimizer.zero_grad", "optimizer.zero_grad()"),
         symptom="net.bias.grad.item() == 2.0",
+    ),
+    "eval is named and not called": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    net.train()
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+    net.eval
+    with torch.no_grad():
+        print(net(torch.randn(3, 4)).pow(2).mean())
+""",
+        by("Write the parentheses: `eval()`", "net.eval\n", "net.eval()\n"),
+        symptom="net.training",
     ),
     "no_grad is made and not entered": case(
         "AG404",

@@ -79,10 +79,10 @@ def run():
         images = dataset[i:i + 8]
         optimizerD.zero_grad()
         errD_real = real_half(netD, criterion, images)
-        from_real = netD.main[0].weight.grad.clone()
         fake = netG(torch.randn(images.size(0), nz, 1, 1))
         errD_fake = fake_half(netD, criterion, fake)
         total = netD.main[0].weight.grad.clone()
+        from_real = torch.autograd.grad(criterion(netD(images), torch.ones(8)), netD.main[0].weight)[0]
         only_fake = torch.autograd.grad(criterion(netD(fake.detach()), torch.zeros(8)), netD.main[0].weight)[0]
         survived.append(torch.allclose(total, from_real + only_fake, atol=1e-7))
         errD = errD_real + errD_fake
