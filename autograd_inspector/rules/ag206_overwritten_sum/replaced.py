@@ -30,7 +30,7 @@ def _problem(analysis: Analysis, found: ReplacedTerms) -> Problem:
     terms = len(found.lost) + 1
     end = "only the last one is used"
     if found.last.has(Trait.BACKWARD) and place is not None:
-        end = f"and {place.function or 'backward()'} goes on with the last one alone"
+        end = f"and {place.function or 'backward()'} uses only the last one"
     if starved:
         end += f", and {summarize_names(starved)} {agree(starved, 'gets', 'get')} no gradient"
     return Problem(
@@ -38,7 +38,7 @@ def _problem(analysis: Analysis, found: ReplacedTerms) -> Problem:
         f"`{found.last.name}` computes {terms} terms after a sum was set to zero, and nothing adds them: each replaces the "
         f"one before, {end}",
         f"Add each term to the sum: `{name} = {name} + ...`.",
-        analysis.places((found.last, "replaced here in each round"), (found.zeros, "zeros that nothing reads")),
+        analysis.places((found.last, "replaced here in each iteration"), (found.zeros, "zeros that nothing reads")),
         (*starved, name, found.last.name),
         ops=tuple(op.index for op in (*found.lost, found.last)),
         cures=() if place is None or name != place.target else ((Substitute(place, "", f"{name} + {{}}"),),),
