@@ -53,6 +53,7 @@ def cut_problem(
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
     reads = [analysis.looked_for[t].site for t in cut.parameters if t in analysis.looked_for]
     ends = (*ends, *analysis.places(*((site, ".grad read here, None") for site in reads)))
+    ends = (*analysis.places(*_hidden(analysis, cut)), *ends)
     names = [name_of(analysis, t) for t in cut.parameters] or [name_of(analysis, t) for t in cut.ops[0].inputs]
     return Problem(
         severity,
@@ -63,6 +64,13 @@ def cut_problem(
         ops=tuple(op.index for op in cut.ops[:64]),
         cures=cures,
     )
+
+
+def _hidden(analysis: Analysis, cut: GradientCut) -> Iterator[tuple[int, str]]:
+    """Where the program let backward() run from a loss that has no graph."""
+    for change in analysis.capture.requires_grad_changes:
+        if change.requires_grad and change.tensor in cut.backward.roots and change.at <= cut.backward.start:
+            yield change.site, "requires_grad_() lets backward() run from it without a graph"
 
 
 def _readers(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:

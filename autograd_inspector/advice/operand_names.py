@@ -26,7 +26,8 @@ def _differ(frame: Location, *, first: bool) -> bool:
     match expression(frame.expression):
         case ast.BinOp(left=left, right=right):
             operands = [left, right]
-        case ast.Call(func=ast.Attribute(value=owner), args=args) if is_value(frame, owner):
+        # What a method of the program's own is called on is no operand of the op within it.
+        case ast.Call(func=ast.Attribute(value=owner), args=args) if first and is_value(frame, owner):
             operands = [owner, *args]
         case ast.Call(args=args):
             operands = list(args)

@@ -12,6 +12,9 @@ _BEGUN_OTHERWISE = {"AG205"}
 OF_WAYS = {"AG101", "AG102", "AG103", "AG104", "AG105", "AG108", "AG303"}
 """What starves a parameter is no hint with these: their hints are of those that learn by other ways."""
 
+_HALTS = "AG413"
+"""Where a step ends at a parameter without a gradient, those behind it do not move either: that comes before the one."""
+
 
 def ordered(capture: Capture, findings: list[Finding]) -> list[Finding]:
     """The order in which to repair.
@@ -22,13 +25,15 @@ def ordered(capture: Capture, findings: list[Finding]) -> list[Finding]:
     of one rule keep that rule's order.
     """
     ends = _ending(capture)
+    halted = [set(finding.subjects) for finding in findings if finding.rule == _HALTS]
     return sorted(
         findings,
         key=lambda finding: (
             SEVERITIES.index(finding.severity),
             not _explains(finding, ends),
             finding.severity == "info" and finding.rule in OF_WAYS | _BEGUN_OTHERWISE,
-            finding.rule,
+            _HALTS if finding.rule == "AG301" and any(set(finding.subjects) <= one for one in halted) else finding.rule,
+            finding.rule != _HALTS,
         ),
     )
 

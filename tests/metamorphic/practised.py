@@ -32,11 +32,6 @@ EACH = 5
 """So many variants of each program that is drawn: the original is run once for all of them."""
 Pair = tuple[Path, str]
 ANOTHER_PROGRAM = {
-    # What keeps a gradient is plain Python, which is read off the text: of a list in an attribute or an item, or of a
-    # lambda, nothing is known.
-    ("multitask/pcgrad_flat", "variables as attributes"),
-    ("multitask/pcgrad_flat", "variables as items"),
-    ("multitask/pcgrad_flat", "statements in lambdas"),
     # Where a state is stored, and no longer held by a variable alone, is named first.
     ("rl/stored_states_of_a_recurrent_ppo", "variables as attributes"),
     ("rl/stored_states_of_a_recurrent_ppo", "variables as items"),

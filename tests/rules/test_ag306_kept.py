@@ -287,3 +287,54 @@ def test_gradients_collected_by_an_inner_function():
 
     diagnosed(sick, "AG306", "grads.append", "grads", severity="warning")
     calm(emptied)
+
+
+class Surgery:
+    """Keeps the gradients of each task where no variable of the function is: in an attribute, by key, or returned."""
+
+    def __init__(self, keep):
+        self.keep, self.tasks = keep, {}
+
+    def collect(self, net, optimizer, loss):
+        optimizer.zero_grad(set_to_none=False)
+        loss.backward(retain_graph=True)
+        return [self.keep(p.grad) for p in net.parameters()]
+
+    def run(self, use, turns=3):
+        net, optimizer = made()
+        for _ in range(turns):
+            out = net(X)
+            for k in range(2):
+                self.tasks[k] = self.collect(net, optimizer, F.mse_loss(out[:, k], Y[:, k]))
+            use(*self.tasks.values())
+            optimizer.step()
+
+
+def test_gradients_that_meet_themselves():
+    """What was read, not used before the next backward, and put together twice was kept, wherever that was."""
+
+    def joined(first, second):
+        return flat(first) + flat(second)
+
+    def one_by_one(first, second):
+        return sum((old * new).sum() for old, new in zip(first, second, strict=True))
+
+    def stacked(first, second):
+        return torch.stack([flat(first).clone(), flat(second)]).mean(0)
+
+    for use in (joined, one_by_one, stacked):
+        diagnosed(
+            lambda use=use: Surgery(lambda grad: grad).run(use),
+            "AG306", "self.keep(p.grad)", ".grad.clone()", severity="warning", where=Surgery.collect,
+        )  # fmt: skip
+        calm(lambda use=use: Surgery(torch.clone).run(use))
+
+
+def test_gradients_collected_twice_and_used_once():
+    """A list made after each micro-batch is not used as two: the squares and the norm of the last one are right."""
+
+    def used_last(first, second):
+        squared = flat(second) @ flat(second)
+        return [g / (squared.sqrt() + sum(g.norm() for g in second)) for g in second]
+
+    calm(lambda: Surgery(lambda grad: grad).run(used_last))

@@ -60,7 +60,7 @@ def test_returns_at_the_first():
     (finding,) = alarms(inspected(lambda: trained(Returns)))
     assert (finding.rule, finding.severity) == ("AG413", "warning")
     assert finding.locations[0].lineno == line_of(Returns.step, "if p.grad is None:") + 1
-    assert finding.subjects == ("Returns", "layers.2.weight", "layers.2.bias")
+    assert finding.subjects == ("Returns", "layers.2.weight", "layers.2.bias", "layers.1.weight")
 
 
 def test_goes_on():

@@ -16,12 +16,13 @@ _FEWEST = 2
 
 
 class LeftEarly(Struct, frozen=True):
-    """``tensors`` had gradients in ``steps``, in which a parameter in front of them had none, and no step moved them."""
+    """``tensors`` had gradients in ``steps``, in which ``gap`` in front of them had none, and no step moved them."""
 
     optimizer: OptimizerRecord
     event: StepLeftEarly
     steps: tuple[Step, ...]
     tensors: tuple[int, ...]
+    gap: int
 
 
 def left_early(analysis: Analysis) -> Iterator[LeftEarly]:
@@ -36,7 +37,9 @@ def left_early(analysis: Analysis) -> Iterator[LeftEarly]:
             moved = {p.tensor for step in steps for p in step.parameters if p.version_after > p.version_before}
             behind = dict.fromkeys(tensor for event in own for tensor in event.tensors if tensor not in moved)
             if behind:
-                yield LeftEarly(optimizer, own[-1], tuple(s for s in steps if s.op in ends), tuple(behind))
+                ended = tuple(step for step in steps if step.op in ends)
+                gap = next((p.tensor for step in ended for p in step.parameters if p.gradient < 0), -1)
+                yield LeftEarly(optimizer, own[-1], ended, tuple(behind), gap)
 
 
 def _goes_on(step: Step) -> bool:

@@ -12,8 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import BindNow
-
-_CHECKPOINT = "torch.utils.checkpoint"
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import recomputations
 
 
 def recomputed_elsewhere(analysis: Analysis) -> Iterator[Problem]:
@@ -24,21 +23,12 @@ def recomputed_elsewhere(analysis: Analysis) -> Iterator[Problem]:
     told: set[tuple[str, int] | None] = set()
     for run in analysis.capture.backwards:
         if not run.error:
-            for again in _recomputed(analysis, run):
+            for again in recomputations(analysis, run):
                 parting = _parting(analysis, again)
                 line = line_of(analysis, again[0].site)
                 if parting is not None and line not in told:
                     told.add(line)
                     yield _finding(analysis, run, *parting)
-
-
-def _recomputed(analysis: Analysis, run: Backward) -> Iterator[list[Op]]:
-    """The ops of each recomputation during a run, in their order."""
-    regions, by_region = analysis.capture.regions, dict[int, list[Op]]()
-    for op in analysis.capture.ops[run.start : run.end]:
-        if op.has(Trait.BACKWARD) and regions[op.region].library == _CHECKPOINT:
-            by_region.setdefault(op.region, []).append(op)
-    yield from by_region.values()
 
 
 def _parting(analysis: Analysis, again: list[Op]) -> tuple[Op, int, Op, int] | None:

@@ -8,9 +8,21 @@ from itertools import chain
 from typing import NamedTuple
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.graphs import Below, RunGraphs
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
+
+_CHECKPOINT = "torch.utils.checkpoint"
+
+
+def recomputations(analysis: Analysis, run: Backward) -> Iterator[list[Op]]:
+    """The ops of each recomputation during a run, in their order."""
+    regions, by_region = analysis.capture.regions, dict[int, list[Op]]()
+    for op in analysis.capture.ops[run.start : run.end]:
+        if op.has(Trait.BACKWARD) and regions[op.region].library == _CHECKPOINT:
+            by_region.setdefault(op.region, []).append(op)
+    yield from by_region.values()
 
 
 class Key(NamedTuple):

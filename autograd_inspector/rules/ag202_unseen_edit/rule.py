@@ -23,6 +23,7 @@ from autograd_inspector.rules.ag202_unseen_edit.packed import packed_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute import recompute_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute_differs import recomputed_otherwise
 from autograd_inspector.rules.ag202_unseen_edit.recompute_elsewhere import recomputed_elsewhere
+from autograd_inspector.rules.ag202_unseen_edit.recompute_parted import recomputed_unlike
 from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_again
 from autograd_inspector.rules.ag202_unseen_edit.recompute_statistics import statistics_twice
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
@@ -86,6 +87,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from drawn_again(analysis)
     yield from recomputed_otherwise(analysis)
     yield from recomputed_elsewhere(analysis)
+    yield from recomputed_unlike(analysis)
     yield from packed_edits(analysis, seen)
 
 

@@ -37,6 +37,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_
 from autograd_inspector.rules.ag305_gradient_protocol.left_after_use import left_after_use
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss import left_by_a_weights_loss
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
+from autograd_inspector.rules.ag305_gradient_protocol.moved_back import taken_back_otherwise
 from autograd_inspector.rules.ag305_gradient_protocol.moved_by_momentum import carried_on
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
@@ -116,6 +117,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from refused_starts(analysis)
     yield from too_early_or_late(analysis)
     yield from misled_updates(analysis)
+    yield from taken_back_otherwise(analysis)
 
 
 def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tuple[str, Problem]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from msgspec import Struct
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.operand_names import told_apart
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.kept_by_reference import met_themselves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Lines
@@ -33,46 +35,58 @@ class Overwritten(Struct, frozen=True):
 def overwritten(analysis: Analysis) -> Iterator[Problem]:
     """Gradients kept by reference and used as if they were still those of then."""
     cases_by_site: dict[int, list[Overwritten]] = {}
-    for reads in _by_gradient(analysis).values():
-        case = _collected(analysis, reads) or _against_itself(analysis, reads)
+    every = _by_gradient(analysis)
+    met = {case.read.gradient: case for case in _met_themselves(analysis, every)}
+    kept = {k.site for k in analysis.capture.gradients_kept}
+    for gradient, reads in every.items():
+        case = met.get(gradient)
+        if case is None and any(read.site in kept for read in reads):
+            case = _collected(analysis, reads) or _against_itself(analysis, reads)
         if case is not None:
             cases_by_site.setdefault(case.read.site, []).append(case)
     for site, cases in cases_by_site.items():
         names = list(dict.fromkeys(name_of(analysis, case.read.tensor) for case in cases))
         read, run, op = cases[0].read, cases[0].run, cases[0].op
-        holder = next(kept.name for kept in analysis.capture.gradients_kept if kept.site == read.site)
+        holder = next((kept.name for kept in analysis.capture.gradients_kept if kept.site == read.site), "")
+        keeps = f"`{holder}` keeps" if holder else "the program keeps"
         yield Problem(
             "warning",
-            f"`{holder}` keeps the .grad tensors of {summarize_names(names)} themselves, and a later backward() writes the new gradients into the same tensors: `{op.name}` then reads the new gradients, not the old ones",
+            f"{keeps} the .grad tensors of {summarize_names(names)} themselves, and a later backward() writes the new gradients into the same tensors: `{op.name}` then reads the new gradients, not the old ones",
             "Keep copies: `p.grad.clone()`.",
             analysis.places(
                 (site, "kept without a copy here"),
                 (run, "overwritten by this backward"),
                 (op, "used here as the old gradient"),
             ),
-            (*names, holder),
+            (*names, *filter(None, (holder,))),
             cures=tuple((Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),
         )
 
 
 def _by_gradient(analysis: Analysis) -> dict[int, list[GradRead]]:
-    """Gradient tensor -> its reads in program order, of those that the source keeps.
+    """Gradient tensor -> its reads in program order, of those that a later backward adds to.
 
     One that the program gave a place in a larger buffer is meant to be the same for good.
     """
     capture = analysis.capture
-    kept = {k.site for k in capture.gradients_kept}
-    if not kept:
-        return {}
+    stale = {tensor for run in capture.backwards for tensor in run.stale}
     assigned = {w.gradient for w in capture.grad_writes if w.gradient >= 0}
     storages = {capture.tensors[g].storage: capture.tensors[g].extent for g in assigned}
     larger = {t.storage for t in capture.tensors if t.storage in storages and t.extent > storages[t.storage]}
     assigned = {g for g in assigned if capture.tensors[g].storage in larger}
     reads_by_gradient: dict[int, list[GradRead]] = {}
     for read in capture.grad_reads:
-        if read.gradient >= 0 and read.leaf and read.gradient not in assigned:
+        if read.gradient >= 0 and read.leaf and read.tensor in stale and read.gradient not in assigned:
             reads_by_gradient.setdefault(read.gradient, []).append(read)
-    return {g: reads for g, reads in reads_by_gradient.items() if any(r.site in kept for r in reads)}
+    return reads_by_gradient
+
+
+def _met_themselves(analysis: Analysis, every: dict[int, list[GradRead]]) -> Iterator[Overwritten]:
+    changes: dict[int, list[Backward]] = {}
+    for reads in every.values():
+        changes.setdefault(reads[0].tensor, _changes(analysis, reads[0]))
+    for met in met_themselves(analysis, every, changes.__getitem__, partial(told_apart, analysis)):
+        yield Overwritten(met.read, met.run, met.op)
 
 
 def _changes(analysis: Analysis, read: GradRead) -> list[Backward]:

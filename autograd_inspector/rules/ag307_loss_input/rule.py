@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.inputs import Swapped, WrongInput, swapped, wrong_inputs
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.rules.ag307_loss_input.broadcast import broadcast
+from autograd_inspector.rules.ag307_loss_input.with_itself import compared_with_itself
 
 _EXPECTS = {
     "logits for softmax": "logits and applies log-softmax itself",
@@ -56,6 +57,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for pair in swapped(analysis):
         yield _swapped(analysis, pair)
     yield from broadcast(analysis)
+    yield from compared_with_itself(analysis)
 
 
 def _wrong(analysis: Analysis, found: WrongInput) -> Problem:

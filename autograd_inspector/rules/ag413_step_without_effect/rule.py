@@ -109,9 +109,11 @@ def _no_longer_moved(analysis: Analysis, found: NoLongerMoved) -> Problem:
 
 def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
     names = names_of(analysis, found.tensors)
+    gap = names_of(analysis, (found.gap,)) if found.gap >= 0 else []
+    at = "".join(f", {name}" for name in gap)
     return Problem(
         "warning",
-        f"{found.optimizer.type}.step() ends at the first parameter without a gradient: {summarize_names(names)} "
+        f"{found.optimizer.type}.step() ends at the first parameter without a gradient{at}: {summarize_names(names)} "
         f"{agree(names, 'comes', 'come')} after it, and {agree(names, 'it has a gradient and does', 'they have gradients and do')} not move",
         "Skip that parameter alone: `if p.grad is None: continue`.",
         analysis.places(
@@ -119,7 +121,7 @@ def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
             (found.steps[-1], "step() called here"),
             (found.optimizer, "optimizer created here"),
         ),
-        (found.optimizer.type, *names),
+        (found.optimizer.type, *names, *gap),
         ops=(found.steps[-1].op,),
         cures=tuple((GoOn(place),) for place in analysis.user_frames(found.event.site, "")[:1]),
     )

@@ -187,6 +187,23 @@ total.pow(2).sum().backward()
         ),
         symptom="not torch.allclose(total[0], values[0] + values[1])",
     ),
+    "a sum of losses is assigned in each round": case(
+        "AG206",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+heads = [nn.Linear(2, 1) for _ in range(3)]
+for head in heads:
+    optimizer.add_param_group({"params": head.parameters()})
+loss = torch.zeros(())
+for head in heads:
+    loss = head(net(torch.ones(2, 4))).sum()
+(loss / 3).backward()
+optimizer.step()
+""",
+        by("Add each term to the sum: `loss = loss + ...`", "    loss = head(", "    loss = loss + head("),
+        symptom="heads[0].weight.grad is None",
+    ),
     "a list gets one tensor in each round": case(
         "AG204",
         """

@@ -22,6 +22,35 @@ out = net(x)
 """
 
 CASES = {
+    "a tensor is compared with itself": case(
+        "AG307",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+kept, target = {}, torch.ones(3, 2)
+kept["out"] = net(torch.ones(3, 4))
+kept["out"] = target
+loss = nn.functional.mse_loss(kept["out"], kept["out"])
+total = loss + net(torch.ones(3, 4)).square().mean()
+total.backward()
+optimizer.step()
+""",
+        by(
+            "Pass the prediction and the target as two tensors",
+            'kept["out"] = target',
+            'kept["target"] = target',
+            'kept["out"], kept["out"])',
+            'kept["out"], kept["target"])',
+        ),
+        by(
+            "two entries that were stored under one key, refer to the same tensor",
+            'kept["out"] = target',
+            'kept["other"] = target',
+            'kept["out"], kept["out"])',
+            'kept["out"], kept["other"])',
+        ),
+        symptom="loss.item() == 0",
+    ),
     "nll_loss is given scores": case(
         "AG307",
         NET + "loss = F.nll_loss(out, y)" + LEARN,

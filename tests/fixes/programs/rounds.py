@@ -5,6 +5,38 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "weights are moved back by another value": case(
+        "AG305",
+        """
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+x, start, drift = torch.ones(4, 3), net.weight.detach().clone(), []
+net(x).square().sum().backward()
+kept = []
+with torch.no_grad():
+    for p in net.parameters():
+        move = 0.1 * p.grad
+        kept.append(move)
+        p.add_(move)
+optimizer.zero_grad()
+net(x).square().sum().backward()
+with torch.no_grad():
+    for p, old in zip(net.parameters(), kept):
+        back = 0.1 * p.grad
+        p.sub_(back)
+drift.append((net.weight - start).abs().max().item())
+optimizer.step()
+""",
+        by("pass the same tensors to `sub_`", "p.sub_(back)", "p.sub_(old)"),
+        by(
+            "restore a copy of the weights",
+            "kept.append(move)",
+            "kept.append(p.clone())",
+            "p.sub_(back)",
+            "p.copy_(old)",
+        ),
+        symptom="drift[0] > 1e-4",
+    ),
     "an average is written into the network that learns": case(
         "AG109",
         """

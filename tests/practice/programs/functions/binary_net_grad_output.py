@@ -19,7 +19,7 @@ class BinaryActivation(torch.autograd.Function):
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         grad_input = grad_output  # cause
-        grad_input[input.abs() > 1] = 0
+        grad_input[input.abs() > 1] = 0  # also
         return grad_input
 
 

@@ -60,7 +60,7 @@ class T5Stack(nn.Module):
         x = self.shared(ids)
         for layer_module in self.block:
             if self.gradient_checkpointing and self.training:
-                x = checkpoint(layer_module, x, self.relative_bias, **self.checkpoint_kwargs)
+                x = checkpoint(layer_module, x, self.relative_bias, **self.checkpoint_kwargs)  # also
             else:
                 x = layer_module(x, self.relative_bias)
         return self.final(x) @ self.shared.weight.t() * x.size(-1) ** -0.5

@@ -22,7 +22,7 @@ class ClampThroughEdge(torch.autograd.Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         grad = grad_output  # cause
-        grad[(x < ctx.low - SLACK) | (x > ctx.high + SLACK)] = 0
+        grad[(x < ctx.low - SLACK) | (x > ctx.high + SLACK)] = 0  # also
         return grad, None, None
 
 

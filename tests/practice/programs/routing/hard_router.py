@@ -14,7 +14,7 @@ class Router(nn.Module):
 
     def forward(self, x):
         probability = self.gate(x).softmax(-1)
-        top, index = probability.max(-1)
+        top, index = probability.max(-1)  # also
         return top, index
 
 

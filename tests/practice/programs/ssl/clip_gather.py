@@ -17,7 +17,7 @@ class LoopbackGroup:
     @staticmethod
     def all_gather(tensors, tensor):
         for t in tensors:
-            t.copy_(tensor.detach())
+            t.copy_(tensor.detach())  # also
 
 
 def gather_features(image_features, text_features, group, local_loss=False):

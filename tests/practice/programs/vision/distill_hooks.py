@@ -74,7 +74,9 @@ class Distiller(nn.Module):
             F.kl_div(F.log_softmax(out_s / self.T, 1), F.softmax(out_t / self.T, 1), reduction="batchmean") * self.T**2
         )
         hard = F.cross_entropy(out_s, y)
-        hint = sum(F.mse_loss(self.features[f"student/{n}"], self.features[f"teacher/{n}"]) for n in self.layers)
+        hint = sum(
+            F.mse_loss(self.features[f"student/{n}"], self.features[f"teacher/{n}"]) for n in self.layers
+        )  # also
         self.last = {"soft": soft.item(), "hard": hard.item(), "hint": float(hint.detach())}
         return self.alpha * soft + (1 - self.alpha) * hard + self.beta * hint
 

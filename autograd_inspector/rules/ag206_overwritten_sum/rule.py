@@ -1,4 +1,4 @@
-"""AG206: sums by index of which one term is kept for each place."""
+"""AG206: sums of which one term is kept, for each place or at all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import AddUp
+from autograd_inspector.rules.ag206_overwritten_sum.replaced import replaced
 
 _OPERANDS = 3
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
@@ -22,7 +23,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         Indexing reads all old values first and writes all results afterwards, so if several results go to one position,
         only the last is kept. Messages to a node, atoms of a molecule or tokens of a segment are lost, and nothing
-        raises.
+        raises. A sum that begins with zeros and is assigned in a loop, not added to, keeps the last term as well.
 
     Example
         ::
@@ -50,6 +51,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         if op.name == "__setitem__" and line not in told and not op.has(Trait.BACKWARD) and _overwrites(analysis, op):
             told.add(line)
             yield _problem(analysis, op)
+    yield from replaced(analysis)
 
 
 def _overwrites(analysis: Analysis, op: Op) -> bool:

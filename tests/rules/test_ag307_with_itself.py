@@ -1,0 +1,72 @@
+"""AG307: a loss that is given one tensor for two."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+X = torch.randn(6, 4)
+
+
+def trained(loss_of):
+    student = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+    teacher = copy.deepcopy(student).requires_grad_(False)
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        (student(X).square().mean() + loss_of(student, teacher)).backward()
+        optimizer.step()
+
+
+def features(models, key):
+    """What the first layers return, as hooks keep it."""
+    kept = {}
+    for name, model in models.items():
+
+        def hook(module, args, output, name=name):
+            kept[key(name)] = output
+
+        handle = model[0].register_forward_hook(hook)
+        model(X)
+        handle.remove()
+    return kept
+
+
+def test_two_hooks_that_store_under_one_key():
+    """The teacher's features are compared with themselves; under keys of their own, or with a copy, all is well."""
+
+    def one_key(student, teacher):
+        kept = features({"student": student, "teacher": teacher}, lambda name: "layer")
+        return F.mse_loss(kept["layer"], kept["layer"].detach())
+
+    def two_keys(student, teacher):
+        kept = features({"student": student, "teacher": teacher}, lambda name: name)
+        return F.mse_loss(kept["student"], kept["teacher"])
+
+    diagnosed(
+        lambda: trained(one_key), "AG307", "F.mse_loss", "teacher.0", "always zero", severity="warning", where=one_key
+    )
+    calm(lambda: trained(two_keys))
+
+
+def test_comparison_that_is_looked_at_alone():
+    """A reconstruction that is checked, or a tensor that was changed in between, is no loss of a tensor and itself."""
+
+    def checked(student, teacher):
+        kept = teacher(X)
+        F.mse_loss(kept, kept)
+        return (student(X) - kept).square().mean()
+
+    def changed(student, teacher):
+        noisy = X.clone()
+        target = noisy.clone()
+        noisy += 0.1
+        return F.mse_loss(student[0](noisy), target)
+
+    calm(lambda: trained(checked), lambda: trained(changed))
