@@ -90,6 +90,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     of such layers before torch's clipping changed them, step by step.
     ``summed_back``: lines whose gradients Functions sum over the ranks, where no gradient of a parameter is reduced:
     the ``value`` has fingerprints of what this rank gives to each sum in the forward, ":", and in backward.
+    ``gathered_parts``: lines whose layers see this rank's part of what a Function then gathers, with their parameters.
     """
 
     replica: bool = False
@@ -136,3 +137,4 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     senders: tuple[Done, ...] = ()
     unclipped: tuple[Done, ...] = ()
     summed_back: tuple[Done, ...] = ()
+    gathered_parts: tuple[Done, ...] = ()

@@ -22,6 +22,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_b
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
+from autograd_inspector.rules.ag601_replicas_diverge.parts_parted import parts_parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
 from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
@@ -103,4 +104,4 @@ def compare_last(
 ) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the fingerprints show, where nothing else does."""
     found = [*parted(ranks), *summed_copies(ranks)]
-    yield from found or layers_parted(ranks)
+    yield from found or [*parts_parted(ranks)] or layers_parted(ranks)
