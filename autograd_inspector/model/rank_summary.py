@@ -36,8 +36,8 @@ class Moment(Struct, frozen=True, omit_defaults=True):
 class Turned(Struct, frozen=True, omit_defaults=True):
     """A gradient that crossed between two stages of a pipeline, number ``back`` of the messages from the later one.
 
-    It is that of message ``there`` of those to the later stage, 0: of none, it is zeros. ``what``: this is the earlier one, and "used" it for
-    that, or the later one, and "sent" it for that. ``peer`` is the other stage.
+    It is that of message ``there`` of those to the later stage, 0: of none, it is zeros. ``what``: this is the earlier
+    one, and "used" it for that, or the later one, and "sent" it for that. ``peer`` is the other stage.
     """
 
     what: Literal["used", "sent"]

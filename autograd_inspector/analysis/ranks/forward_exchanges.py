@@ -49,7 +49,9 @@ def shares_lost(capture: Capture, reductions: Reductions) -> Iterator[SharesLost
         for call in near:
             gathered = call.nth in gathers
             if gathered:
-                used = [t for t in call.tensors[-1:] if t not in losses and _summed_behind(capture, reductions, call, above)]
+                used = [
+                    t for t in call.tensors[-1:] if t not in losses and _summed_behind(capture, reductions, call, above)
+                ]
             else:
                 used = [t for t in call.tensors if t not in losses and read_behind(capture, call, t, above)]
             if call.world == wrapper.world == capture.world_size and used and call.site not in met:

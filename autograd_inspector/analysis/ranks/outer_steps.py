@@ -71,7 +71,9 @@ def _exchanged_alone(
 ) -> Communicated | None:
     """The call that a gradient was computed by, and that was given that weight; None where the weight goes in past it."""
     exchanges = reductions.exchanges
-    calls = {call.at: call for call in exchanges.calls if start < call.at < at and is_a(call.name, OpKind.REDUCES_RANKS)}
+    calls = {
+        call.at: call for call in exchanges.calls if start < call.at < at and is_a(call.name, OpKind.REDUCES_RANKS)
+    }
     todo, seen, met = [(gradient, at)], set[int](), None
     while todo:
         tensor, before = todo.pop()

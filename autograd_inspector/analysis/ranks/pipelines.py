@@ -76,7 +76,9 @@ def _zeros_sent(capture: Capture, sent: _Messages, places: Places) -> Iterator[T
     """Messages that are zeros as they were made: the gradient of nothing."""
     for number, call in sent.calls[:_MOST]:
         births = [capture.tensors[tensor].birth for tensor in call.tensors]
-        zeros = [capture.ops[birth] for birth in births if birth >= 0 and is_a(capture.ops[birth].name, OpKind.RETURNS_ZEROS)]
+        zeros = [
+            capture.ops[birth] for birth in births if birth >= 0 and is_a(capture.ops[birth].name, OpKind.RETURNS_ZEROS)
+        ]
         storages = {capture.tensors[tensor].storage for tensor in call.tensors}
         if zeros and not any(w.storage in storages for op in capture.ops[zeros[0].index : call.at] for w in op.writes):
             both = (*places(zeros[0].site, "zeros made here"), *places(call.site, "zeros sent here"))
