@@ -34,7 +34,7 @@ def parts_parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             "warning",
             f"{summarize_names(names)} {agree(names, 'begins', 'begin')} with the same values on all ranks, and each rank's copy sees a "
             f"part of what is then gathered from all ranks, but after step {step + 1} {agree(names, 'it differs', 'they differ')} between "
-            f"rank {first} and {ranks_text(tuple(others))}: each copy's gradient is of its own part only",
+            f"rank {first} and {ranks_text(tuple(others))}: the gradient of each copy covers one part only",
             "Sum these gradients over the ranks between backward() and step(): `dist.all_reduce(p.grad)`.",
             (*(place for done in lines for place in done.places), *steps),
             names,
