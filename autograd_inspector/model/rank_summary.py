@@ -36,8 +36,8 @@ class Moment(Struct, frozen=True, omit_defaults=True):
 class Turned(Struct, frozen=True, omit_defaults=True):
     """A gradient that crossed between two stages of a pipeline, number ``back`` of the messages from the later one.
 
-    It is that of message ``there`` of those to the later stage. ``what``: this is the earlier one, and "used" it for
-    that, or the later one, and "sent" it for that. ``peer`` is the other stage.
+    It is that of message ``there`` of those to the later stage, 0: of none, it is zeros. ``what``: this is the earlier
+    one, and "used" it for that, or the later one, and "sent" it for that. ``peer`` is the other stage.
     """
 
     what: Literal["used", "sent"]
@@ -90,6 +90,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     of such layers before torch's clipping changed them, step by step.
     ``summed_back``: lines whose gradients Functions sum over the ranks, where no gradient of a parameter is reduced:
     the ``value`` has fingerprints of what this rank gives to each sum in the forward, ":", and in backward.
+    ``gathered_parts``: lines whose layers see this rank's part of what a Function then gathers, with their parameters.
     """
 
     replica: bool = False
@@ -136,3 +137,4 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     senders: tuple[Done, ...] = ()
     unclipped: tuple[Done, ...] = ()
     summed_back: tuple[Done, ...] = ()
+    gathered_parts: tuple[Done, ...] = ()

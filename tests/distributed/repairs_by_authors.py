@@ -82,4 +82,186 @@ BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
             ),
         ),
     ),
+    "accumulation_reduces_the_running_sum": (
+        (
+            "        average_gradients(net)  # cause\n        if (i + 1) % ACCUM == 0:\n",
+            "        if (i + 1) % ACCUM == 0:\n            average_gradients(net)\n",
+        ),
+    ),
+    "pipeline_reuses_the_receive_buffer": (
+        (
+            "        back.append(inbox.grad.clone())\n",
+            "        back.append(inbox.grad.clone())\n        inbox.grad = None\n",
+        ),
+    ),
+    "heads_per_dataset_reduced_where_present": (
+        (
+            (
+                "        if p.grad is not None:  # cause\n"
+                "            dist.all_reduce(p.grad)  # also\n"
+                "            p.grad /= world\n"
+            ),
+            (
+                "        if p.grad is None:\n"
+                "            p.grad = torch.zeros_like(p)\n"
+                "        dist.all_reduce(p.grad)\n"
+                "        p.grad /= world\n"
+            ),
+        ),
+    ),
+    "backbone_unfrozen_after_wrapping": (
+        (
+            "            model.module.backbone.requires_grad_(True)  # cause\n",
+            (
+                "            model.module.backbone.requires_grad_(True)\n"
+                "            globals()['model'] = DDP(model.module)\n"
+            ),
+        ),
+    ),
+    "optimizer_made_before_fully_shard": (
+        ("    net, opt = build()\n", "    net, _ = build()\n"),
+        (
+            "    fully_shard(net, mesh=mesh)  # also\n",
+            "    fully_shard(net, mesh=mesh)\n    opt = torch.optim.AdamW(net.parameters(), lr=1e-2)\n",
+        ),
+    ),
+    "optimizer_steps_inside_backward": (
+        ("        p.register_post_accumulate_grad_hook(hook)  # also\n", "        pass\n"),
+        (
+            "        loss.backward()\n",
+            (
+                "        loss.backward()\n"
+                "        for o in optimizers.values():\n"
+                "            o.step()\n"
+                "            o.zero_grad()\n"
+            ),
+        ),
+    ),
+    "scaler_unscales_before_the_average": (
+        (
+            "        scaler.unscale_(opt)  # cause\n        average(net.parameters())  # also\n",
+            "        average(net.parameters())\n        scaler.unscale_(opt)\n",
+        ),
+    ),
+    "weights_clamped_in_summoned_params": (("writeback=False):  # cause", "writeback=True):"),),
+    "experts_reached_by_plain_all_to_all": (
+        (
+            "        there = exchange(h)  # also\n        back = exchange(self.expert(there))  # also\n",
+            "        there = Exchange.apply(h)\n        back = Exchange.apply(self.expert(there))\n",
+        ),
+    ),
+    "accelerate_with_the_bare_optimizer": (
+        (
+            "    model, _ = accelerator.prepare(net, optimizer)  # also\n",
+            "    model, optimizer = accelerator.prepare(net, optimizer)\n",
+        ),
+    ),
+    "learner_uses_log_probs_from_the_wire": (
+        (
+            "    adv = (reward - value).detach()\n",
+            (
+                "    adv = (reward - value).detach()\n"
+                "    log_prob = Categorical(logits=net.policy(obs)).log_prob(action)\n"
+            ),
+        ),
+    ),
+    "diloco_outer_step_from_moved_weights": (
+        ("        p.grad /= world\n", "        p.grad /= world\n        p.data.copy_(a)\n"),
+    ),
+    "early_stopping_decided_alone": (
+        ("        loss = validate()\n", "        loss = validate()\n        dist.all_reduce(loss)\n"),
+    ),
+    "sequence_parallel_norm_not_reduced": (
+        ("        opt.step()  # cause\n", "        reduce_replicated()\n        opt.step()\n"),
+    ),
+    "gradient_sync_left_off": (
+        (
+            "            if micro < ACCUM - 1:\n                net.set_requires_gradient_sync(False)  # cause\n",
+            "            net.set_requires_gradient_sync(micro == ACCUM - 1)\n",
+        ),
+    ),
+    "reentrant_checkpoint_on_shared_block": (("use_reentrant=True)  # cause", "use_reentrant=False)"),),
+    "tied_embedding_read_outside_forward": (("    fully_shard(net.embed, mesh=mesh)  # also\n", ""),),
+    "zero_owners_disagree": (
+        (
+            "    for i, p in enumerate(net.parameters()):\n        dist.broadcast(p.data, src=i % world)  # cause\n",
+            "    for p in net.parameters():\n        dist.broadcast(p.data, src=owner[p])\n",
+        ),
+    ),
+    "plateau_scheduler_on_local_loss": (
+        ("        loss = evaluate()  # also\n", "        loss = evaluate()\n        dist.all_reduce(loss)\n"),
+    ),
+    "eval_on_rank_zero_leaves_eval_mode": (
+        (
+            "        if dist.get_rank() == 0:\n            confidence.append(round(evaluate(), 4))\n",
+            (
+                "        if dist.get_rank() == 0:\n"
+                "            confidence.append(round(evaluate(), 4))\n"
+                "            model.train()\n"
+            ),
+        ),
+    ),
+    "batchnorm_synchronised_by_hand": (
+        (
+            "    t = t.clone()\n    dist.all_reduce(t)  # cause\n    return t /",
+            "    t = dnn.all_reduce(t)\n    return t /",
+        ),
+    ),
+    "partial_dtensor_taken_as_local": (
+        (
+            "        return y.to_local()  # cause\n",
+            "        return y.redistribute(placements=[Replicate()]).to_local()\n",
+        ),
+    ),
+    "gradients_by_autograd_grad": (
+        (
+            "    for p, d in zip(params, second):\n        p.grad = d  # also\n",
+            (
+                "    for p, d in zip(params, second):\n"
+                "        dist.all_reduce(d)\n"
+                "        p.grad = d / dist.get_world_size()\n"
+            ),
+        ),
+    ),
+    "diloco_outer_on_moved_weights": (
+        (
+            "p.grad = delta / dist.get_world_size()  # also",
+            "p.data.copy_(s)\n        p.grad = delta / dist.get_world_size()",
+        ),
+    ),
+    "micro_batches_of_sharded": (
+        ("model.set_requires_gradient_sync(full)", "model.set_requires_gradient_sync(full or i == len(batches))"),
+    ),
+    "own_count_for_all": (
+        ("dist.all_reduce(p.grad)  # also", "dist.all_reduce(p.grad)\n            p.grad /= dist.get_world_size()"),
+    ),
+    "syncbn_gathered_statistics": (
+        (
+            (
+                "    parts = [torch.zeros_like(t) for _ in range(dist.get_world_size())]\n"
+                "    dist.all_gather(parts, t)  # cause\n"
+                "    return torch.stack(parts)"
+            ),
+            "    return torch.stack(dist.nn.functional.all_gather(t))",
+        ),
+    ),
+    "stage_sends_zeros_back": (("h = receive((2, 4), 0)  # also", "h = receive((2, 4), 0).requires_grad_()"),),
+    "norms_of_sequence_parts": (
+        (
+            "        opt.step()  # cause",
+            "        for p in model.norm.parameters():\n            dist.all_reduce(p.grad)\n        opt.step()",
+        ),
+    ),
+    "zero2_whole_stepped": (
+        (
+            (
+                "    flat = torch.cat([flat, flat.new_zeros(pad)])\n"
+                "    own = torch.empty(len(flat) // world)\n"
+                "    dist.reduce_scatter_tensor(own, flat)  # also\n"
+                "    flat.chunk(world)[rank].copy_(own / world)\n"
+            ),
+            "    flat = torch.cat([flat, flat.new_zeros(pad)]) / world\n    dist.all_reduce(flat)\n",
+        ),
+    ),
+    "zero2_owner_by_reduce": (("dist.reduce(p.grad, dst=i % world)  # also", "dist.all_reduce(p.grad)"),),
 }

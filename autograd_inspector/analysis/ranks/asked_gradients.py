@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -47,10 +48,25 @@ def _updates(capture: Capture, reductions: Reductions, asking: Op, end: int) -> 
             return {}
         moved = [weights[write.storage] for write in op.writes if write.storage in weights]
         if not op.has(Trait.STEP):
-            updates.update((tensor, op.site) for tensor in moved if tensor in asked)
+            moved_on = (
+                tensor for tensor in moved if tensor in asked and not _taken_back(capture, reductions, op, tensor)
+            )
+            updates.update((tensor, op.site) for tensor in moved_on)
             from_it.update(op.outputs if not moved else ())
     stepped = {p.tensor for step in capture.steps if asking.index < step.at for p in step.parameters if p.gradient >= 0}
     for write in capture.grad_writes:
         if asking.index < write.at <= end and write.gradient in from_it and write.tensor in asked & stepped:
             updates[write.tensor] = write.site
     return updates
+
+
+def _taken_back(capture: Capture, reductions: Reductions, move: Op, tensor: int) -> bool:
+    """Whether a weight gets its old values again before a step: the same gradient moves it back, or a copy does."""
+    memory = reductions.exchanges.storage(tensor)
+    end = next((step.updates_from for step in capture.steps if step.at > move.index), len(capture.ops))
+    by = {t for t in move.inputs if reductions.exchanges.storage(t) != memory}
+    for op in capture.ops[move.index + 1 : end]:
+        again = is_a(op.name, OpKind.COPIES_INTO) or not by.isdisjoint(op.inputs)
+        if again and not op.has(Trait.STEP) and any(write.storage == memory for write in op.writes):
+            return True
+    return False

@@ -22,6 +22,7 @@ Why = Literal[
     "late",
     "early",
     "dropped",
+    "partly",
     "added",
     "beside",
     "loss",
@@ -31,7 +32,7 @@ Why = Literal[
 backward through the same forward had been reduced already. ``within``: a hook stepped before the reducer came.
 ``unfinished``: the reducer waits for parameters that the backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
 the backward. ``added``: the wrapped model got the parameter later. ``beside``: it is in no wrapper, or the program's
-own calls leave it out. ``dropped``: a copy of it is reduced, and the result is not used. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
+own calls leave it out. ``dropped``: a copy of it is reduced, and the result is not used. ``partly``: of what went into a call some sums came back. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
 same weights, and no gradient is ever reduced."""
 
 
@@ -52,7 +53,7 @@ def unreduced(capture: Capture, reductions: Reductions) -> Iterator[Unreduced]:
     found: dict[tuple[Why, int], list[Unreduced]] = {}
     for reached in reductions.reached:
         for each in _of_step(capture, reductions, reached):
-            if each.exchange is not None and each.why not in {"loss", "dropped"}:
+            if each.exchange is not None and each.why not in {"loss", "dropped", "partly"}:
                 # The call behind the step of one round lies before the backward of the next.
                 found.setdefault(("late", each.exchange.site), []).append(each)
                 continue
@@ -85,11 +86,12 @@ def _why(capture: Capture, reductions: Reductions, reached: Reached, tensor: int
     if wrapper is not None:
         call = reductions.call_of(wrapper, tensor, reached.run)
         return Unreduced(_why_wrapped(reductions, reached, tensor, wrapper, call), (tensor,), reached, 1, wrapper, call)
-    if tensor in reached.dropped:
+    if tensor in reached.dropped or tensor in reached.partly:
         calls = reductions.exchanges.within(reached.run.start, reached.step.updates_from)
         used = next((each for each in calls if each.op and each.tensors), None)
         if used is not None:
-            return Unreduced("dropped", (tensor,), reached, 1, exchange=used)
+            why: Why = "partly" if tensor in reached.partly else "dropped"
+            return Unreduced(why, (tensor,), reached, 1, exchange=used)
     exchanges = [event for event in reductions.exchanged(tensor) if not is_a(event.name, OpKind.POINT_TO_POINT)]
     behind = next((event for event in exchanges if event.at >= reached.step.at), None)
     before = next((event for event in reversed(exchanges) if event.at < reached.run.start), None)

@@ -18,12 +18,16 @@ _MOST = 64
 
 
 class SharesLost(Struct, frozen=True):
-    """``run`` differentiates what ``call`` has summed as if it were this rank's own; ``tensors`` went into it."""
+    """``run`` differentiates what ``call`` has summed as if it were this rank's own; ``tensors`` went into it.
+
+    ``gathered``: the call brought the shares, and the program sums them itself.
+    """
 
     call: Communicated
     run: Backward
     wrapper: ReplicasWrapped
     tensors: tuple[int, ...]
+    gathered: bool = False
 
 
 def shares_lost(capture: Capture, reductions: Reductions) -> Iterator[SharesLost]:
@@ -32,6 +36,8 @@ def shares_lost(capture: Capture, reductions: Reductions) -> Iterator[SharesLost
     Nothing of the loss itself, or of what is computed from that: a wrapper averages the gradients of its terms.
     """
     calls = [event for event in reductions.exchanges.calls if _sums_history(capture, event)]
+    gathers = {event.nth: event for event in reductions.exchanges.calls if _gathers_history(capture, reductions, event)}
+    calls += gathers.values()
     met: set[int] = set()
     for run in capture.backwards[:_MOST] if calls else ():
         wrapper = next((reductions.wrapper_of[t] for t in run.reached if t in reductions.wrapper_of), None)
@@ -41,12 +47,19 @@ def shares_lost(capture: Capture, reductions: Reductions) -> Iterator[SharesLost
         above = ancestors(capture, run.roots)
         losses = reductions.on_the_way_to(run)
         for call in near:
-            used = [t for t in call.tensors if t not in losses and read_behind(capture, call, t, above)]
+            gathered = call.nth in gathers
+            if gathered:
+                used = [
+                    t for t in call.tensors[-1:] if t not in losses and _summed_behind(capture, reductions, call, above)
+                ]
+            else:
+                used = [t for t in call.tensors if t not in losses and read_behind(capture, call, t, above)]
             if call.world == wrapper.world == capture.world_size and used and call.site not in met:
-                met.add(call.site)
                 below = {t for op in ancestors(capture, used) for t in capture.ops[op].inputs}
                 tensors = tuple(t for t in run.reached if t in reductions.wrapper_of and t in below)
-                yield SharesLost(call, run, wrapper, tensors)
+                if tensors or not gathered:  # What the backward does not reach at all is told as cut off.
+                    met.add(call.site)
+                    yield SharesLost(call, run, wrapper, tensors, gathered)
 
 
 def _sums_history(capture: Capture, call: Communicated) -> bool:
@@ -55,6 +68,36 @@ def _sums_history(capture: Capture, call: Communicated) -> bool:
         return False
     tensors = (capture.tensors[tensor] for tensor in call.tensors)
     return any(tensor.requires_grad and not tensor.leaf and tensor.birth >= 0 for tensor in tensors)
+
+
+def _gathers_history(capture: Capture, reductions: Reductions, call: Communicated) -> bool:
+    """Whether a call gives all ranks a tensor of this one that was computed from something that learns."""
+    if call.op or call.inside or call.results or not reductions.exchanges.received(call) or len(call.tensors) < 2:
+        return False
+    if is_a(call.name, OpKind.POINT_TO_POINT):
+        return False
+    own = capture.tensors[call.tensors[-1]]
+    return own.requires_grad and not own.leaf and own.birth >= 0
+
+
+def _summed_behind(capture: Capture, reductions: Reductions, call: Communicated, above: set[int]) -> bool:
+    """Whether what a call brought, this rank's own share with it, is added up on the way to a loss: a sum over the ranks."""
+    came = set(reductions.exchanges.received(call))
+    if len(came) > 1 and len(came) < call.world:
+        return False
+    shares = set(came)
+    for op in capture.ops[call.at + 1 :]:
+        met = shares.intersection(op.inputs)
+        if not met or op.index not in above:
+            continue
+        added = is_a(op.name, OpKind.ADDS) and (len(met) > 1 or len(op.inputs) == 1)
+        if added or (is_a(op.name, OpKind.REDUCES) and (len(came) == 1 or came <= shares)):
+            return came <= shares
+        if is_a(op.name, OpKind.STACKS | OpKind.CONCATENATES) and not came <= set(op.inputs):
+            return False  # This rank's share is another tensor, perhaps, which has a gradient.
+        if is_a(op.name, OpKind.STACKS | OpKind.CONCATENATES | OpKind.VIEWS):
+            shares.update(op.outputs)
+    return False
 
 
 def ancestors(capture: Capture, tensors: Iterable[int]) -> set[int]:

@@ -14,12 +14,39 @@ def mean_as_it_is(capture: Capture, run: Backward) -> bool:
     """Whether a backward starts from a mean: the op that made it takes one, and no other scaled what it gave."""
     births = {capture.tensors[root].birth for root in run.roots}
     ops = [capture.ops[birth] for birth in births if birth >= 0]
-    return bool(ops) and not run.weights and all(map(is_mean, ops))
+    return bool(ops) and not run.weights and all(is_mean(op) or _divides_by_own_count(capture, op) for op in ops)
 
 
 def is_mean(op: Op) -> bool:
     """Whether an op takes a mean, or computes a loss that is one."""
     return op.name == "mean" or op.name.endswith("loss") or op.name == "cross_entropy"
+
+
+def _divides_by_own_count(capture: Capture, op: Op) -> bool:
+    """Whether an op divides a sum by an integer that this rank has counted, and that no exchange has changed."""
+    if not is_a(op.name, OpKind.DIVIDES) or len(op.inputs) != len(("sum", "count")):
+        return False
+    total, count = op.inputs
+    made, exchanged = capture.tensors[total].birth, _exchanged(capture)
+    if made < 0 or not (is_mean(capture.ops[made]) or is_a(capture.ops[made].name, OpKind.REDUCES)):
+        return False
+    while count >= 0 and capture.tensors[count].storage not in exchanged:
+        record = capture.tensors[count]
+        maker = capture.ops[record.birth] if record.birth >= 0 else None
+        if maker is None or record.requires_grad:
+            return False
+        if "int" in record.dtype:
+            return is_a(maker.name, OpKind.REDUCES)
+        if not is_a(maker.name, OpKind.CONVERTS | OpKind.CLAMPS | OpKind.VIEWS) or not maker.inputs:
+            return False
+        count = maker.inputs[0]
+    return False
+
+
+def _exchanged(capture: Capture) -> set[int]:
+    """The memory that went through calls between ranks."""
+    tensors = (t for event in capture.events_of(Communicated) for t in (*event.tensors, *event.results))
+    return {capture.tensors[tensor].storage for tensor in tensors}
 
 
 def averages_loss(capture: Capture, exchanges: Exchanges, run: Backward) -> Communicated | None:

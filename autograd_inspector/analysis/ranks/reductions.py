@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.ranks.exchanges import Exchanges
 from autograd_inspector.analysis.ranks.losses import averages_loss
+from autograd_inspector.analysis.ranks.own_parts import left_own
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -45,6 +46,8 @@ class Reached(Struct, frozen=True):
     """Some by the program's own calls."""
     dropped: tuple[int, ...] = ()
     """Of the local ones those of which a copy was reduced, while the gradient itself stayed as it was."""
+    partly: tuple[int, ...] = ()
+    """Of the local ones those that went into an exchange with others, and got sums back for some elements, or none."""
 
 
 class Reductions:
@@ -115,8 +118,9 @@ class Reductions:
         carried = self.exchanges.carried(run.start, step.updates_from) if self.exchanges.calls else {}
         left = self._left.get(run.index)
         alone = frozenset(left.tensors) if left is not None else frozenset()
-        reduced, local, dropped = list[int](), list[int](), list[int]()
+        reduced, local, dropped, partly = list[int](), list[int](), list[int](), list[int]()
         by_hand = False
+        own = left_own(self._capture, self.exchanges, run, step) if carried else frozenset[int]()
         for parameter in parameters:
             tensor = parameter.tensor
             early = self.stepped_within(step, run) and tensor in self.hooked_behind
@@ -126,12 +130,14 @@ class Reductions:
                 reduced.append(tensor)
             elif carried and self._went(parameter, carried):
                 unused = self._stayed(parameter, run, step)
-                (local if unused else reduced).append(tensor)
+                unmet = not unused and tensor in own
+                (local if unused or unmet else reduced).append(tensor)
                 dropped += [tensor] if unused else []
+                partly += [tensor] if unmet else []
                 by_hand = by_hand or not unused
             else:
                 local.append(tensor)
-        return Reached(step, run, tuple(reduced), tuple(local), by_hand, tuple(dropped))
+        return Reached(step, run, tuple(reduced), tuple(local), by_hand, tuple(dropped), tuple(partly))
 
     def _gone(self, left: GradientsLeftLocal, tensor: int, run: Backward) -> bool:
         """Whether what had wrapped a parameter was gone when a backward ran, and nothing wraps it later."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.dealing import dealt
+from autograd_inspector.analysis.ranks.gathered_parts import gathered_parts
 from autograd_inspector.analysis.ranks.lanes import lane_of
 from autograd_inspector.analysis.ranks.layers import computed, moved, unclipped
 from autograd_inspector.analysis.ranks.loading import loads
@@ -113,6 +114,7 @@ class _Summary:
             tuple(self._senders()),
             tuple(unclipped(capture, layers, self.places, self.names)),
             tuple(summed_back(capture, reductions, self.places)),
+            tuple(gathered_parts(capture, reductions, self.places, self.names)),
         )
 
     def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:

@@ -11,7 +11,7 @@ from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import GradWrite
+from autograd_inspector.model.event import GradWrite, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Substitute
@@ -146,6 +146,8 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
             continue
         if any(r.start >= write.at and r.end <= after[0].at for r in capture.backwards):
             continue
+        if _used_by_another(analysis, write, before[-1], after[0]):
+            continue
         if _cleared(analysis, write, before[-1]) or _held_back(analysis, write):
             continue
         made = analysis.flow.birth(write.gradient)
@@ -178,6 +180,13 @@ def _cleared(analysis: Analysis, write: GradWrite, run: Backward) -> bool:
         or any(other.gradient < 0 for other in timeline.writes_of(write.tensor).within(at, write.at))
         for at in used
     )
+
+
+def _used_by_another(analysis: Analysis, write: GradWrite, run: Backward, next_step: Step) -> bool:
+    """Whether another optimizer stepped with what the backward left: an outer one then gets a gradient of its own."""
+    timeline = analysis.timeline
+    others = (number for number in timeline.holders((write.tensor,)) if number != next_step.optimizer)
+    return any(timeline.steps_of(number).within(run.end, write.at) for number in others)
 
 
 def _held_back(analysis: Analysis, write: GradWrite) -> bool:

@@ -45,6 +45,8 @@ def by_the_program(analysis: Analysis) -> Iterator[Problem]:
             yield _nothing(analysis, found)
         elif found.why == "dropped" and found.exchange is not None:
             yield _dropped(analysis, found, found.exchange)
+        elif found.why == "partly" and found.exchange is not None:
+            yield _partly(analysis, found, found.exchange)
         elif found.exchange is not None:
             yield _misplaced(analysis, found, found.exchange)
         elif found.why == "beside":
@@ -234,6 +236,20 @@ def _dropped(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Pr
         f"{start}: {exchange.name} {what}, and its result is never written to `.grad`, so the replicas diverge",
         "Copy the result into the gradients before step(): `p.grad.copy_(result)`. Or reduce `p.grad` itself: "
         "`dist.all_reduce(p.grad)`.",
+        (*analysis.user_frames(exchange.site, f"{exchange.name} called here"), *steps_here(analysis, found)),
+        tuple(names),
+        ops=(found.first.step.op, exchange.at),
+    )
+
+
+def _partly(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Problem:
+    names, start = _subject(analysis, found)
+    return Problem(
+        "error",
+        f"{start}: {exchange.name} was given {agree(names, 'it', 'them')} together with others, but nothing writes a sum over "
+        f"{agree(names, 'it', 'all of them')} before step(), so the replicas diverge",
+        "Reduce all of them on every rank with all_reduce. Or let each rank step only the part that it has the sum of, and "
+        "send the updated weights to the other ranks.",
         (*analysis.user_frames(exchange.site, f"{exchange.name} called here"), *steps_here(analysis, found)),
         tuple(names),
         ops=(found.first.step.op, exchange.at),

@@ -18,8 +18,10 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     if all(summary.replica for summary in ranks.values()):
         yield from _loaded(ranks)
         yield from _begun(ranks)
-        yield from _edited(ranks)
-        yield from _gradients_edited(ranks)
+        if not any(summary.joins for summary in ranks.values()):
+            # A rank whose data is at an end only answers the others, and steps no more.
+            yield from _edited(ranks)
+            yield from _gradients_edited(ranks)
         yield from _teachers(ranks)
         yield from _targets(ranks)
 

@@ -20,7 +20,9 @@ from autograd_inspector.rules.ag601_replicas_diverge.left_statistics import stat
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
+from autograd_inspector.rules.ag601_replicas_diverge.parts_parted import parts_parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
 from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
@@ -89,6 +91,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from gathered_into_one(analysis)
     yield from weights_exchanged(analysis)
     yield from statistics_left(analysis)
+    yield from outer_steps(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
@@ -101,4 +104,4 @@ def compare_last(
 ) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the fingerprints show, where nothing else does."""
     found = [*parted(ranks), *summed_copies(ranks)]
-    yield from found or layers_parted(ranks)
+    yield from found or [*parts_parted(ranks)] or layers_parted(ranks)

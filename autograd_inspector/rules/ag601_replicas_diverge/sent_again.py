@@ -19,7 +19,9 @@ def sums_sent_back(analysis: Analysis) -> Iterator[Problem]:
             f"{call.name} sends the gradient of {name} to rank {call.peer}, and it still holds what was sent before: backward() adds to "
             f"{name}.grad, so rank {call.peer} counts earlier micro-batches again",
             f"Set `{name}.grad = None` before each backward(), or receive each micro-batch into a new tensor.",
-            analysis.places((call, "sum sent here"), (found.earlier, "sent before here")),
+            analysis.places(
+                (call, "sum sent here"), (found.earlier, "sent before here"), (found.run, "added to it here")
+            ),
             (name,),
             ops=(call.at,),
         )

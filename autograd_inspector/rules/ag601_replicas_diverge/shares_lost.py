@@ -17,10 +17,17 @@ def shares_lost(analysis: Analysis) -> Iterator[Problem]:
         names, call = names_of(analysis, found.tensors), found.call.name
         yield Problem(
             "warning",
-            f"{call} sums a value of the forward over {found.call.world} ranks, and autograd does not record it: backward() treats "
+            f"{call} collects values of the forward from {found.call.world} ranks, which are then summed, and autograd does not record "
+            f"it: backward() treats the sum as a constant, so the gradients of {summarize_names(names)} omit how this rank's data "
+            "changes it"
+            if found.gathered
+            else f"{call} sums a value of the forward over {found.call.world} ranks, and autograd does not record it: backward() treats "
             f"the sum as a value of this rank only, so the gradients of {summarize_names(names)} omit how this rank's data changes "
             "the losses of the other ranks",
-            f"Use the version with a gradient: `x = torch.distributed.nn.functional.{call}(x)`. If the value should be a constant, call `.detach()` before.",
+            f"Use the version with a gradient: `parts = torch.distributed.nn.functional.{call}(x)`. If the values should be constants, "
+            "call `.detach()` before."
+            if found.gathered
+            else f"Use the version with a gradient: `x = torch.distributed.nn.functional.{call}(x)`. If the value should be a constant, call `.detach()` before.",
             analysis.places((found.call, f"{call} called here"), (found.run, "backward() called here")),
             tuple(names),
             ops=(found.call.at,),

@@ -15,6 +15,9 @@ def crossed(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     for rank, summary in ranks.items():
         for used in summary.turned:
             meant = _meant(ranks, rank, used) if used.what == "used" else None
+            if meant is not None and not meant.there:
+                yield _zeros(rank, used, meant)
+                return
             if meant is not None and meant.there != used.there:
                 yield (
                     Problem(
@@ -29,6 +32,20 @@ def crossed(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                     (rank, used.peer),
                 )
                 return
+
+
+def _zeros(rank: int, used: Turned, meant: Turned) -> Across:
+    return (
+        Problem(
+            "error",
+            f"rank {rank} uses what rank {used.peer} sends as a gradient, but rank {used.peer} sends zeros, which no backward() "
+            f"computed: rank {rank} learns nothing from its loss",
+            "Let what is received require grad before the forward (`received.requires_grad_()`), and send its `.grad` after backward().",
+            (*meant.places, *used.places),
+            (f"rank {used.peer}",),
+        ),
+        (rank, used.peer),
+    )
 
 
 def _meant(ranks: Mapping[int, RankSummary], rank: int, used: Turned) -> Turned | None:
