@@ -150,7 +150,7 @@ def _rewritten(analysis: Analysis, found: RewrittenData) -> Problem:
     return Problem(
         "warning",
         f"{join_names(f'`{call}`' for call in calls)} {agree(calls, 'changes', 'change')} a part of {name} in place in each iteration: {batch} is a view of it, not a copy. The same "
-        f"part was changed {found.times} times, each time from what the time before left",
+        f"part was changed {found.times} times, each time computed from the previous result",
         f"Compute a new tensor instead of changing {batch} in place, or copy it where it is taken: `.clone()`.",
         analysis.places((found.op, "changed in place here"), (found.taken, "taken without a copy here")),
         (name, *calls),

@@ -116,12 +116,12 @@ def _carried_over(analysis: Analysis, usual: int, runs: Sequence[Backward]) -> P
     return Problem(
         "info",
         f"{usual} backward() calls serve one step(), and this step() uses {len(runs)}: "
-        f"{agree(rest, 'one that was', f'{rest} that were')} left over at the end of the round before still "
+        f"{agree(rest, 'one that was', f'{rest} that were')} left over at the end of the previous epoch still "
         f"{agree(rest, 'counts', 'count')} in the gradients of {summarize_names(names)}",
         "Step for the rest of the batches as well, behind the loop or at its last round: "
         f"`if (i + 1) % {usual} == 0 or i + 1 == len(loader):`.",
         analysis.places(
-            (step, f"step() uses {len(runs)} here"), (runs[0], "gradients of the round before computed here")
+            (step, f"step() uses {len(runs)} here"), (runs[0], "gradients of the previous epoch computed here")
         ),
         tuple(names),
     )
