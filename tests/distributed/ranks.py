@@ -8,15 +8,10 @@ import textwrap
 from contextlib import suppress
 from pathlib import Path
 
-from tests.forked import INSPECTOR, python
+from tests.forked import inspector, python
 
 # As the preamble does: what a module of torch's sees when it is first imported is the same.
-IMPORTED = (
-    *INSPECTOR,
-    "torch.distributed.fsdp",
-    "torch.distributed.optim",
-    "torch.nn.parallel",
-)
+IMPORTED = inspector("torch.distributed.fsdp", "torch.distributed.optim", "torch.nn.parallel")
 REPOSITORY = Path(__file__).parents[2]
 LIMIT = 60
 

@@ -10,9 +10,11 @@ it; ``located``: it names a marked line; ``named``: it mentions the names. Of a 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -38,11 +40,32 @@ from tests.practice.truth import ALSO, CAUSE, marked
 PROGRAMS = Path(__file__).parent / "programs"
 LOUD = ("error", "warning")
 PATIENCE = 60
+LIBRARIES = ("accelerate", "datasets", "lightning", "transformers.trainer")
+"""What some programs train with. One part has all of these, and imports the libraries once for all their ranks."""
 
 
 def every(folder: Path = PROGRAMS) -> list[str]:
     """The names of the programs."""
     return sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+
+
+def part_of(names: list[str], part: int, parts: int, folder: Path) -> tuple[list[str], list[str]]:
+    """The programs of one part that use torch alone, and those that train with a library: the last part has these."""
+    training = [name for name in names if _trains_with_a_library(folder / f"{name}.py")]
+    alone = [name for name in names if name not in training]
+    return alone[part::parts], training if part == parts - 1 else []
+
+
+def _trains_with_a_library(source: Path) -> bool:
+    imports = (line.split()[1] for line in source.read_text().splitlines() if re.match(r"\s*(from|import) \w", line))
+    return any(name.split(".")[0] in {library.split(".")[0] for library in LIBRARIES} for name in imports)
+
+
+def imported(libraries: tuple[str, ...]) -> None:
+    """Import those that are installed."""
+    for library in libraries:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
 
 
 def told_of(findings: Any) -> list[dict[str, Any]]:
@@ -181,9 +204,13 @@ def main() -> None:
     sums: dict[str, list[bool]] = {}
     kept: dict[str, Any] = {}
     part, parts = map(int, options.part.split("/"))
-    for name in every(options.programs)[part::parts]:
-        if options.names and not any(part in name for part in options.names):
-            continue
+    names = [
+        name for name in every(options.programs) if not options.names or any(part in name for part in options.names)
+    ]
+    alone, training = part_of(names, part, parts, options.programs)
+    for name in [*alone, *training]:
+        if name in training:
+            imported(LIBRARIES)
         aims, ranks = score(name, options.programs, options.values)
         for aim, reached in aims.items():
             sums.setdefault(aim, []).append(reached)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 TORCH = ("torch",)
 PACKAGE = ROOT / "autograd_inspector"
 FLOORS = ("model", "source", "capture", "analysis", "advice", "rules", "views", "api", "frontends/cli")
-INSPECTOR = (
+_PARTS = (
     *TORCH,
     "torch._dynamo",  # The first optimizer imports it.
     *(
@@ -25,9 +25,20 @@ INSPECTOR = (
         for path in sorted((PACKAGE / floor).rglob("*.py"))
         if path.stem != "main"  # It is run, by name.
     ),
-    "inspected_once",
 )
-"""What a process imports that trains in the inspector: for tests of what it says, not of when it is imported."""
+
+
+def inspector(*modules: str) -> tuple[str, ...]:
+    """Return what a process imports that trains in the inspector with what `modules` have.
+
+    For tests of what it says, not of when it is imported. They come before the inspector's first use, in which the
+    functions of torch's that are there are compiled anew: no fork has to.
+    """
+    return (*_PARTS, *modules, "inspected_once")
+
+
+INSPECTOR = inspector()
+"""Without any."""
 
 
 @functools.cache

@@ -16,7 +16,7 @@ import pytest
 import torch.distributed as dist
 
 from autograd_inspector import RanksReport, Report
-from tests.forked import INSPECTOR, executable, python
+from tests.forked import executable, inspector, python
 
 pytestmark = [
     pytest.mark.stories,
@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).parents[2]
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 LIMIT = 240
 LIBRARIES = {"accelerate": "accelerate", "lightning": "lightning.pytorch", "transformers": "transformers.trainer"}
-IMPORTED = (*INSPECTOR, *(trainer for library, trainer in LIBRARIES.items() if find_spec(library)))
+IMPORTED = inspector(*(trainer for library, trainer in LIBRARIES.items() if find_spec(library)))
 
 
 @pytest.fixture(scope="module", params=LIBRARIES)

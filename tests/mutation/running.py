@@ -47,15 +47,18 @@ def quietly() -> Iterator[None]:
 
 
 def warm(texts: Iterable[str]) -> None:
-    """Import what programs, torch and the inspector import when they are used: once for all forks."""
+    """Import what programs, torch and the inspector import when they are used: once for all forks.
+
+    The programs' imports come first: the inspector's first use recompiles the functions of torch's that are there.
+    """
+    for text in texts:
+        _import(text)
     with quietly(), torch.enable_grad(), autograd_inspector.inspect(values=True) as inspection:
         net = torch.nn.Linear(2, 2)
         optimizer = torch.optim.Adam(net.parameters())
         net(torch.ones(2)).sum().backward()
         optimizer.step()
     inspection.report.to_json()
-    for text in texts:
-        _import(text)
 
 
 def _import(text: str) -> None:

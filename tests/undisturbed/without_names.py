@@ -17,7 +17,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import torch
 import torch.distributed.tensor
@@ -27,7 +27,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 
 torch.set_num_threads(1)
-_WITHOUT_TORCH = frozenset({"analysis", "model", "rules", "source", "views"})
+_WITHOUT_TORCH = frozenset({"advice", "analysis", "edits", "model", "rules", "source", "views"})
+_TEMPLATES = "autograd_inspector.capture.undisturbed.instrumented"
+"""The one file of the capture that looks no name of torch's up: it compiles functions anew, which takes longest."""
 GONE = object()
 
 
@@ -311,15 +313,18 @@ def main():
     importlib.import_module("autograd_inspector")
     sys.meta_path[:] = before  # Dynamo is imported here, and what waits for it looks names up.
     warm()
-    assert not any(name.startswith("autograd_inspector.capture") for name in sys.modules)
+    met = {name for name in sys.modules if name.startswith("autograd_inspector.capture")}
+    assert met <= {_TEMPLATES, *(_TEMPLATES.rsplit(".", number)[0] for number in (1, 2))}
+    wanted = {program: forked(lambda program=program: bits(program)) for program in (train, *PROGRAMS.values())}
     for line in sys.stdin:
         path = json.loads(line)
-        print(json.dumps({"path": path} | forked(lambda path=path: outcome(path))), flush=True)
+        print(json.dumps({"path": path} | forked(lambda path=path: outcome(path, wanted))), flush=True)
 
 
 def warm():
     """Import here, once for all forks, what each of them would: all but the inspector's files that meet torch."""
-    for name in forked(loaded):
+    names, compiled_anew = forked(used)
+    for name in names:
         package, _, rest = name.partition(".")
         if package != "autograd_inspector" or rest.partition(".")[0] in _WITHOUT_TORCH:
             with contextlib.suppress(ImportError):
@@ -329,22 +334,35 @@ def warm():
     from autograd_inspector.views.archive import storable
 
     findings_of(storable(Capture()))  # Which fields of records hold floats is worked out the first time.
+    compile_anew(set(compiled_anew))
     gc.collect()
     gc.freeze()  # A fork that looked for garbage in all that is there would copy it.
 
 
-def loaded():
-    """The modules that the program and a report of it need."""
-    report(train)
-    return list(sys.modules)
+def used():
+    """The modules that the programs and reports of them need, and the code of functions that is compiled anew."""
+    for program in (train, *PROGRAMS.values()):
+        report(program)
+    return list(sys.modules), list(importlib.import_module(_TEMPLATES)._TEMPLATES)
 
 
-def outcome(path):
-    """What becomes of the programs without a name; with all names for a path that ends before one."""
+def compile_anew(numbers):
+    """Compile functions whose code has these ids, which are the same in a fork: each fork then has the outcome."""
+    instrumented = importlib.import_module(_TEMPLATES)
+    for each in gc.get_objects():
+        if type(each) is FunctionType and id(each.__code__) in numbers:
+            instrumented.with_probe(each, None)
+
+
+def outcome(path, whole):
+    """What becomes of the programs without a name; with all names for a path that ends before one.
+
+    ``whole``: what each program computes with all names and without the inspector.
+    """
     program = next((candidate for start, candidate in PROGRAMS.items() if path.startswith(start)), train)
     module, _, name = path.partition(":")
     importlib.import_module(module)
-    wanted = forked(lambda: bits(program))
+    wanted = whole[program]
     how, back = "", delete(path) if name else None
     if back is not None and forked(lambda: bits(program)) == wanted:
         how = "deleted"

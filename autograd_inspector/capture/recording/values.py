@@ -43,6 +43,28 @@ _LARGE = 2.0**11
 """Numbers from here on may have grown in the course of the training: float16 has lost its last whole place there."""
 
 
+class _Looks:
+    """What the gradients of one call of a hook hold. Each is asked for several times, and a look is a pass over it."""
+
+    def __init__(self) -> None:
+        self._sound: dict[int, bool] = {}
+        self._nonzero: dict[int, bool] = {}
+
+    def sound(self, gradient: Tensor) -> bool:
+        """As ``reading.sound``."""
+        known = self._sound.get(id(gradient))
+        if known is None:
+            known = self._sound[id(gradient)] = sound(gradient)
+        return known
+
+    def nonzero(self, gradient: Tensor) -> bool:
+        """As ``reading.any_nonzero``."""
+        known = self._nonzero.get(id(gradient))
+        if known is None:
+            known = self._nonzero[id(gradient)] = any_nonzero(gradient)
+        return known
+
+
 class Values:
     """Follows which tensors hold values that are not finite. Every look costs a pass over the tensor and a sync."""
 
@@ -189,9 +211,9 @@ class Values:
             return self._extreme.get(op, ())
         return _ranges(tensors_of(op))
 
-    def hooked(self, run: int, node: int, received: Any, arrived: set[Edge]) -> None:
+    def hooked(self, run: int, node: int, received: Any, arrived: set[Edge], looks: _Looks) -> None:
         """A node was given nothing but zeros although others had passed on something: a hook came in between."""
-        zero = [slot for slot, g in enumerate(received) if isinstance(g, Tensor) and not any_nonzero(g)]
+        zero = [slot for slot, g in enumerate(received) if isinstance(g, Tensor) and not looks.nonzero(g)]
         if len(self.gradient_faults) < MOST_FAULTS and any((node, slot) in arrived for slot in zero):
             self.gradient_faults.append(GradientFault(run, node, "hooked"))
 
@@ -203,6 +225,7 @@ class Values:
         passed_on: Any,
         edges: tuple[Edge | None, ...],
         look: Callable[[], tuple[Range, ...]],
+        looks: _Looks,
     ) -> None:
         """A node turned one gradient into others."""
         if len(self.gradient_faults) >= MOST_FAULTS:
@@ -211,11 +234,11 @@ class Values:
         went = [g for g in passed_on if isinstance(g, Tensor)]
         if not came or not went:
             return
-        if all(map(sound, came)) and not all(map(sound, went)):
+        if all(map(looks.sound, came)) and not all(map(looks.sound, went)):
             self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
-        elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
+        elif any(map(looks.nonzero, came)) and not all(map(looks.nonzero, went)):
             told = [g for edge, g in zip(edges, passed_on, strict=False) if edge is not None]
-            spared = tuple(place for place, g in enumerate(told) if isinstance(g, Tensor) and any_nonzero(g))
+            spared = tuple(place for place, g in enumerate(told) if isinstance(g, Tensor) and looks.nonzero(g))
             self.gradient_faults.append(GradientFault(run, node, "zero", look(), spared))
 
     def _within(
@@ -259,10 +282,11 @@ class _NodeObserver:
         self.edges = edges
 
     def __call__(self, passed_on: Any, received: Any) -> None:
-        self.values.hooked(self.run, self.node, received, self.arrived)
-        self.values.passed(self.run, self.node, received, passed_on, self.edges, self.look)
+        looks = _Looks()
+        self.values.hooked(self.run, self.node, received, self.arrived, looks)
+        self.values.passed(self.run, self.node, received, passed_on, self.edges, self.look, looks)
         for edge, gradient in zip(self.edges, passed_on, strict=False):
-            if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
+            if edge is not None and isinstance(gradient, Tensor) and looks.sound(gradient) and looks.nonzero(gradient):
                 self.arrived.add(edge)
 
 

@@ -104,8 +104,8 @@ def _parsed(filename: str, owners: list[str], first: int) -> tuple[ast.Module, a
     """A function with what its code depends on: the class that it is in, and what the file imports."""
     lines = linecache.getlines(filename)
     classes = [f"{' ' * 4 * depth}class {owner}:\n" for depth, owner in enumerate(owners)]
-    tree = ast.parse("".join([*classes, *inspect.getblock(lines[first:])]))
-    ast.increment_lineno(tree, first - len(owners))
+    above = "\n" * (first - len(owners))  # The parser counts lines faster than ast.increment_lineno() changes them.
+    tree = ast.parse("".join([above, *classes, *inspect.getblock(lines[first:])]))
     function: ast.AST = tree.body[0]
     for _ in owners:
         function = function.body[0] if isinstance(function, ast.ClassDef) else function
@@ -194,8 +194,10 @@ def _loaded(name: str) -> ast.Name:
 
 
 def _placed(node: _Node, where: ast.AST) -> _Node:
-    """What is new in a tree stands where a statement of it stood."""
-    for part in ast.walk(node):
-        if "lineno" in part._attributes and not hasattr(part, "lineno"):
-            ast.copy_location(part, where)
+    """What is new in a tree stands where a statement of it stood. Below a node that has its place all have theirs."""
+    if not hasattr(node, "lineno"):
+        if "lineno" in node._attributes:
+            ast.copy_location(node, where)
+        for part in ast.iter_child_nodes(node):
+            _placed(part, where)
     return node
