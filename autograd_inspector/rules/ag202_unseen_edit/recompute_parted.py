@@ -6,7 +6,9 @@ results upwards: what one of them computed beside that, or had kept from the oth
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from autograd_inspector.advice.naming import names_of, where_made
@@ -16,6 +18,9 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import recomputations
+
+_LATEST = 8
+"""Of more forwards of the same inputs, as of many micro-batches, the recomputation is that of a late one."""
 
 
 class _Pair(NamedTuple):
@@ -120,12 +125,12 @@ class _Upwards:
 
 
 def _forwards(analysis: Analysis, again: list[Op]) -> Iterator[Op]:
-    """The ops outside of a backward that its first one repeats: they read the very same tensors."""
-    first = again[0]
-    for index in analysis.capture.readers.get(first.inputs[0], ()) if first.inputs else ():
-        op = analysis.capture.ops[index]
-        if index < first.index and op.name == first.name and op.inputs == first.inputs and not op.has(Trait.BACKWARD):
-            yield op
+    """The latest ops outside of a backward that its first one may repeat: they read the very same tensors."""
+    first, ops = again[0], analysis.capture.ops
+    readers = analysis.capture.readers.get(first.inputs[0], []) if first.inputs else []
+    before = (ops[index] for index in reversed(readers[: bisect_left(readers, first.index)]))
+    alike = (op for op in before if op.name == first.name and op.inputs == first.inputs and not op.has(Trait.BACKWARD))
+    return islice(alike, _LATEST)
 
 
 def _onwards(analysis: Analysis, first: Op, again: list[Op]) -> _Pair | None:
