@@ -7,20 +7,21 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.repeated import Calls
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import ModelsShared, ModuleCopied
+from autograd_inspector.model.program_events import ModuleCopied
 
-_FEWEST = 3
+_FEWEST = 2
 """A model and one copy may be two ways to compute with the same parameters."""
 
 
 class TrainedTogether(Struct, frozen=True):
-    """The copies that one line made share the parameters of a model, and several ``optimizers`` train them."""
+    """The ``count`` copies that one line made share the parameters of a model, and several ``optimizers`` train them."""
 
-    copies: ModelsShared
+    copied: ModuleCopied
+    count: int
     optimizers: tuple[OptimizerRecord, ...]
 
 
@@ -59,9 +60,11 @@ def _learns(analysis: Analysis, call: ModuleCall, event: ModuleCopied) -> bool:
 def trained_together(analysis: Analysis) -> Iterator[TrainedTogether]:
     """Each line once. One optimizer may train a model through copies of it that compute in other ways."""
     optimizers = analysis.capture.placement.optimizers
-    for event in analysis.capture.events_of(ModelsShared):
-        if event.copied and event.count >= _FEWEST:
-            shared = set(event.tensors)
+    lines: dict[tuple[object, frozenset[int]], list[ModuleCopied]] = {}
+    for event in analysis.capture.events_of(ModuleCopied):
+        lines.setdefault((line_of(analysis, event.site), frozenset(event.tensors)), []).append(event)
+    for (_, shared), events in lines.items():
+        if len(events) >= _FEWEST:
             stepping = tuple(o for o in optimizers if o.steps and not shared.isdisjoint(o.held))
             if len(stepping) > 1:
-                yield TrainedTogether(event, stepping)
+                yield TrainedTogether(events[-1], len(events), stepping)

@@ -21,7 +21,7 @@ def shallow_copies(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that copies."""
     told: set[int] = set()
     for found in trained_together(analysis):
-        told.update(found.copies.tensors)
+        told.update(found.copied.tensors)
         yield _problem(analysis, found)
     for twins in equal_twins(analysis):
         if told.isdisjoint(twins.copied.tensors):
@@ -29,17 +29,15 @@ def shallow_copies(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _problem(analysis: Analysis, found: TrainedTogether) -> Problem:
-    shared = found.copies
-    name, names = shared.name, names_of(analysis, shared.tensors)
-    model = analysis.capture.models[shared.model]
+    copied, names = found.copied, names_of(analysis, found.copied.tensors)
     return Problem(
         "warning",
-        f"{shared.count} models have the same parameters, {summarize_names(names)}: {name} is a shallow copy of {model}, and "
-        f"{len(found.optimizers)} optimizers move the same tensors, each for another one of them",
-        f"Copy the model with its parameters: `{name} = copy.deepcopy(...)`. `copy.copy` of a module shares them.",
-        analysis.places((shared, "copied here"), (found.optimizers[-1], "optimizer created here")),
-        tuple(dict.fromkeys((name, model, *names))),
-        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(shared.site, "")[:1]),
+        f"`copy.copy` made {found.count} models that have the very parameters of the {copied.type} that they are copies of, "
+        f"{summarize_names(names)}, and {len(found.optimizers)} optimizers move the same tensors, each for another one of them",
+        "Copy the model with its parameters: `copy.deepcopy(...)`. `copy.copy` of a module shares them.",
+        analysis.places((copied, "copied here"), (found.optimizers[-1], "optimizer created here")),
+        tuple(dict.fromkeys((copied.type, *names))),
+        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(copied.site, "")[:1]),
     )
 
 
