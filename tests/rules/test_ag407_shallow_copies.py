@@ -39,7 +39,7 @@ def test_clients_of_one_server():
         server = nn.Linear(4, 2)
         return [trained_on(copy.deepcopy(server), x) for x in DATA]
 
-    found = diagnosed(shallow, "AG407", "client = copy.copy(server)", "weight", "shallow copy", severity="warning")
+    found = diagnosed(shallow, "AG407", "client = copy.copy(server)", "weight", "shallow copies", severity="warning")
     assert "deepcopy" in found.edits[0].text
     calm(deep)
 

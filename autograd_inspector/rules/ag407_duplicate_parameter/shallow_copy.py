@@ -32,7 +32,7 @@ def _problem(analysis: Analysis, found: TrainedTogether) -> Problem:
     copied, names = found.copied, names_of(analysis, found.copied.tensors)
     return Problem(
         "warning",
-        f"`copy.copy` made {found.count} models that have the very parameters of the {copied.type} that they are copies of, "
+        f"`copy.copy` made {found.count} shallow copies of a {copied.type}, which share its parameters, "
         f"{summarize_names(names)}, and {len(found.optimizers)} optimizers move the same tensors, each for another one of them",
         "Copy the model with its parameters: `copy.deepcopy(...)`. `copy.copy` of a module shares them.",
         analysis.places((copied, "copied here"), (found.optimizers[-1], "optimizer created here")),
