@@ -26,7 +26,7 @@ class ANIL:
         self.gain = []
 
     def logits(self, head, x):
-        return functional_call(self.model, head, (x,))
+        return functional_call(self.model, head, (x,))  # also
 
     def task_loss(self, xs, ys, xq, yq):
         head = dict(self.model.classifier.named_parameters())  # cause

@@ -72,7 +72,7 @@ class GPT(nn.Module):
             {"params": [param_dict[pn] for pn in sorted(decay)], "weight_decay": weight_decay},
             {"params": [param_dict[pn] for pn in sorted(no_decay)], "weight_decay": 0.0},
         ]
-        return torch.optim.AdamW(optim_groups, lr=learning_rate, betas=betas)
+        return torch.optim.AdamW(optim_groups, lr=learning_rate, betas=betas)  # also
 
     def forward(self, idx, targets=None):
         b, t = idx.size()

@@ -66,7 +66,7 @@ class PrefixTuning(nn.Module):
     def get_prompt(self, batch_size):
         if self._past is None:  # cause
             flat = self.dropout(self.prefix_encoder())
-            self._past = flat.unflatten(-1, (2, 2, 2, -1)).permute(1, 2, 3, 0, 4)
+            self._past = flat.unflatten(-1, (2, 2, 2, -1)).permute(1, 2, 3, 0, 4)  # also
         past = self._past.unsqueeze(2).expand(-1, -1, batch_size, -1, -1, -1)
         return [(layer[0], layer[1]) for layer in past]
 

@@ -62,7 +62,10 @@ class CausalLM(nn.Module):
     def forward(self, input_ids):
         x = self.embed_tokens(input_ids)
         for layer in self.layers:
-            x = checkpoint(layer, x, use_reentrant=True) if self.gradient_checkpointing and self.training else layer(x)
+            if self.gradient_checkpointing and self.training:
+                x = checkpoint(layer, x, use_reentrant=True)  # also
+            else:
+                x = layer(x)
         return self.lm_head(self.norm(x))
 
 

@@ -46,7 +46,7 @@ def configure(model, criterion):
     decay, plain = [], []
     for name, p in model.named_parameters():  # cause
         (plain if p.ndim < 2 else decay).append(p)
-    return torch.optim.AdamW([{"params": decay}, {"params": plain, "weight_decay": 0.0}], lr=1e-2)
+    return torch.optim.AdamW([{"params": decay}, {"params": plain, "weight_decay": 0.0}], lr=1e-2)  # also
 
 
 def run():
