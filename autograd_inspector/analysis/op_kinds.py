@@ -90,6 +90,8 @@ class OpKind(Flag):
     """Returns random numbers, and has no derivative that they would cut off."""
     FILLS_RANDOMLY = auto()
     """Writes random numbers over what a tensor was."""
+    TELLS_MISSING = auto()
+    """Returns where its input is NaN, or is not finite."""
     COMPARES = auto()
     """Returns whether tensors are alike."""
     ORDERS = auto()
@@ -270,6 +272,7 @@ _ROWS: Final = (
     ("kl_div", _K.TAKES_LOGS | _K.TARGETED),
     ("ctc_loss", _K.TAKES_LOGS | _K.ALIGNS),
     ("mse_loss l1_loss smooth_l1_loss huber_loss", _K.MEASURES),
+    ("isnan isfinite", _K.TELLS_MISSING),
     ("equal allclose isclose eq ne __eq__ __ne__ is_same_size", _K.COMPARES),
     ("gt lt ge le __gt__ __lt__ __ge__ __le__ greater less heaviside", _K.ORDERS),
     ("square abs __abs__ absolute abs_ absolute_ linalg_vector_norm", _K.EVEN),

@@ -114,6 +114,16 @@ def test_gradients_that_add_up_between_updates_by_hand():
             with torch.no_grad():
                 w.sub_(w.grad, alpha=0.1)
 
+    def of_an_attack_that_is_checked():
+        net, delta = nn.Linear(4, 1).requires_grad_(False), torch.zeros(8, 4, requires_grad=True)
+        for _ in range(3):
+            loss = F.mse_loss(net(X + delta), Y)
+            asked = torch.autograd.grad(loss, delta, retain_graph=True)[0]
+            loss.backward()
+            print((asked - delta.grad).abs().max())
+            delta.data = (delta + 0.1 * delta.grad.sign()).clamp(-1, 1).detach()
+
+    diagnosed(of_an_attack_that_is_checked, "AG305", "loss.backward()", "delta", severity="warning")
     found = diagnosed(
         lambda: trained(through_data, clear=lambda net: None),
         "AG305", ".backward()", "weight", "bias", severity="warning", where=trained,

@@ -33,9 +33,17 @@ def origin(analysis: Analysis, run: Backward) -> ValueFault | None:
 
 
 def masked(analysis: Analysis, run: Backward) -> ValueFault | None:
-    """The first op above a finite loss that made a NaN: a mask, or nan_to_num, keeps it from the loss alone."""
+    """The first NaN above a finite loss, made by an op or in the data: a mask, or nan_to_num, keeps it from the loss alone."""
     above = ops_above(analysis, run)
-    return next((f for f in faults(analysis) if f.op in above and any(r.nan for r in f.outputs)), None)
+    return next((f for f in faults(analysis) if _is_in(analysis, f, above) and any(r.nan for r in f.outputs)), None)
+
+
+def _is_in(analysis: Analysis, fault: ValueFault, above: frozenset[int]) -> bool:
+    """Whether it was made by one of these ops, or is in data that one of them reads: another may have read them first."""
+    if fault.op >= 0:
+        return fault.op in above
+    readers = analysis.capture.readers
+    return fault.met_by in above or any(not above.isdisjoint(readers.get(made.tensor, ())) for made in fault.outputs)
 
 
 def faults(analysis: Analysis) -> Iterator[ValueFault]:
@@ -77,7 +85,7 @@ def given_up(analysis: Analysis, run: Backward, spoiled: set[int]) -> bool:
 
 def forward_fault_in(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
-    met = [f for f in faults(analysis) if (f.op if f.op >= 0 else f.met_by) in above]
+    met = [f for f in faults(analysis) if _is_in(analysis, f, above)]
     unmeant = [f for f in met if any(r.nan for r in f.outputs) or not is_meant(analysis, f)]
     return next(iter(unmeant or met), None)
 

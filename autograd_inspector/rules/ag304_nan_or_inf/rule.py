@@ -19,6 +19,7 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag304_nan_or_inf.missing_values import computed_with_missing, missing_values
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import (
     all_ignored,
     cure,
@@ -156,6 +157,9 @@ def _produced(
     spoilt: tuple[str, ...] = (),
     hidden: tuple[Location, ...] = (),
 ) -> Problem:
+    missing = missing_values(analysis, fault, run)
+    if missing is not None:
+        return computed_with_missing(analysis, missing, run, spoilt, hidden)
     what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
     names = join_names(name_of(analysis, r.tensor) for r in fault.outputs)
     ends = analysis.user_frames(run.site, "backward called here")

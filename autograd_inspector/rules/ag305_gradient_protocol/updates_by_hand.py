@@ -101,7 +101,7 @@ def _into_parameter(analysis: Analysis, mine: list[Update], place: Location) -> 
 
 def _and_cleared(analysis: Analysis, mine: list[Update]) -> str:
     """A parameter that is updated keeps its gradient: where nothing cleared it, the updates would add up."""
-    following = ((u, next(analysis.timeline.runs_to(u.parameter).since(u.op.index + 1), None)) for u in mine)
+    following = ((u, next(analysis.timeline.backwards_to(u.parameter).since(u.op.index + 1), None)) for u in mine)
     left = any(
         run is not None and u.parameter in run.stale and not renewed(analysis, [u.parameter], u.op.index, run)
         for u, run in following
@@ -116,7 +116,7 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
     """(parameter, run) -> the line that updated it first before that; what else was done to it is no other fault."""
     for update in made:
         parameter = update.parameter
-        run = next(analysis.timeline.runs_to(parameter).since(update.op.index + 1), None) if update.kept else None
+        run = next(analysis.timeline.backwards_to(parameter).since(update.op.index + 1), None) if update.kept else None
         if run is None or parameter not in run.stale or renewed(analysis, [parameter], update.op.index, run):
             continue
         if first.setdefault((parameter, run.index), update.op.site) == update.op.site:

@@ -22,6 +22,29 @@ optimizer.step()
 
 
 CASES = {
+    "missing values are masked after they were computed with": case(
+        "AG304",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x, target = torch.randn(6, 4), torch.randn(6, 2)
+target[0, 0] = float("nan")
+known = ~torch.isnan(target)
+pred = net(x)
+error = (pred - target).square()
+loss = torch.where(known, error, torch.zeros_like(error)).sum() / known.sum()
+loss.backward()
+optimizer.step()
+""",
+        by("Replace them before `sub`", "(pred - target)", "(pred - torch.nan_to_num(target))"),
+        by(
+            "index both operands with the mask first",
+            "error = (pred - target).square()\nloss = torch.where(known, error, torch.zeros_like(error)).sum() / known.sum()",
+            "loss = (pred[known] - target[known]).square().mean()",
+        ),
+        symptom="net.weight.isnan().any()",
+        values=True,
+    ),
     "a root of zero": case(
         "AG304",
         trained("gap = (out - out.detach()).pow(2).sum(1)", "gap.sqrt().mean()"),

@@ -32,7 +32,7 @@ class PGD:
             self.mismatch.append((delta.grad - now).abs().max().item())
             with torch.no_grad():
                 direction = delta.grad / (delta.grad.norm(dim=1, keepdim=True) + 1e-9)
-                delta += self.step * direction
+                delta += self.step * direction  # also
                 delta.clamp_(-self.epsilon, self.epsilon)  # cause
         self.model.requires_grad_(True)
         return (x + delta).detach()

@@ -60,7 +60,8 @@ class ControlNet(nn.Module):
             zero_module(nn.Conv2d(channels, channels, 3, padding=1)),  # cause
         )
         self.gate = nn.Linear(8, channels)
-        self.zero_convs = nn.ModuleList(zero_module(nn.Conv2d(channels, channels, 1, bias=False)) for _ in range(2))
+        convs = [nn.Conv2d(channels, channels, 1, bias=False) for _ in range(2)]
+        self.zero_convs = nn.ModuleList(zero_module(conv) for conv in convs)  # also
 
     def forward(self, hint, t):
         guided_hint = self.input_hint_block(hint)
@@ -104,6 +105,7 @@ def verify(moved):
 
 
 TRUTH = Truth(
+    values=True,
     fault="two zero-initialised convolutions in a row: all gradients of the control network are zero for ever",
     names=("zero_convs",),
     repair=("            nn.Conv2d(channels, channels, 3, padding=1),",),

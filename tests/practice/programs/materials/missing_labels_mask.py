@@ -69,6 +69,7 @@ def verify(outcome):
 
 
 TRUTH = Truth(
+    values=True,
     fault="NaN times False is NaN: loss and gradients are NaN from the first batch with a missing label",
     names=("known",),
     repair=("    error = (predicted - target.nan_to_num()).square() * known",),

@@ -83,6 +83,7 @@ def verify(outcome):
 
 
 TRUTH = Truth(
+    values=True,
     fault="the squared error of a NaN label is masked only after it was computed, so its gradient is 0 * NaN",
     names=("NaN",),
     repair=("error = self.elementwise(pred, torch.where(measured, target, pred.detach()))",),
