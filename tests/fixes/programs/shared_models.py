@@ -31,6 +31,27 @@ for _ in range(3):
 """
 
 CASES = {
+    "a target network is assigned later": case(
+        "AG204",
+        """
+import copy
+policy = nn.Linear(4, 1)
+target = copy.deepcopy(policy)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+x, later = torch.randn(2, 8, 4)
+for i in range(6):
+    with torch.no_grad():
+        goal = target(later) + 1
+    optimizer.zero_grad()
+    F.mse_loss(policy(x), goal).backward()
+    optimizer.step()
+    if i % 2:
+        target = policy
+""",
+        by("Copy the values", "        target = policy", "        target.load_state_dict(policy.state_dict())"),
+        by("assign `copy.deepcopy(policy)`", "        target = policy", "        target = copy.deepcopy(policy)"),
+        symptom="target is policy",
+    ),
     "a second critic is a shallow copy of the first": case(
         "AG407",
         """

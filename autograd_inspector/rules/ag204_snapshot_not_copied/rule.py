@@ -9,7 +9,6 @@ from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
-from autograd_inspector.analysis.memory.rewritten_data import RewrittenData, rewritten_data
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -18,7 +17,9 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelsShared
 from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
-from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
+from autograd_inspector.rules.ag204_snapshot_not_copied.taken_over import taken_over
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -60,8 +61,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _repeated(analysis, entries)
     for copies in self_copies(analysis):
         yield _itself(analysis, copies)
-    for data in rewritten_data(analysis):
-        yield _rewritten(analysis, data)
+    yield from data_changed(analysis)
+    yield from taken_over(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
@@ -141,29 +142,6 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
             for place in analysis.user_frames(found.changed.site, "")[:1]
         ),
     )
-
-
-def _rewritten(analysis: Analysis, found: RewrittenData) -> Problem:
-    name, part = name_of(analysis, found.whole), name_of(analysis, found.part)
-    batch = part if part != name else "the batch"
-    calls = list(dict.fromkeys(op.name for op in found.ops))
-    return Problem(
-        "warning",
-        f"{join_names(f'`{call}`' for call in calls)} {agree(calls, 'changes', 'change')} a part of {name} in place in each iteration: {batch} is a view of it, not a copy. The same "
-        f"part was changed {found.times} times, each time computed from the previous result",
-        f"Compute a new tensor instead of changing {batch} in place, or copy it where it is taken: `.clone()`.",
-        analysis.places((found.op, "changed in place here"), (found.taken, "taken without a copy here")),
-        (name, *calls),
-        ops=(found.op.index,),
-        cures=tuple(_on_a_copy(analysis, found)),
-    )
-
-
-def _on_a_copy(analysis: Analysis, found: RewrittenData) -> Iterator[Remedies]:
-    for place in analysis.user_frames(found.op.site, "")[:1]:
-        yield (out_of_place(analysis, found.op, place),)
-    for place in analysis.user_frames(found.taken.site, "")[:1]:
-        yield (Operand(place, "whole", "{}.clone()"),)
 
 
 def _simple(name: str) -> str:

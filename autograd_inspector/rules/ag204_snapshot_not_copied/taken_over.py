@@ -1,0 +1,39 @@
+"""AG204: a name of a frozen copy that was given to the model which learns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import callee
+from autograd_inspector.analysis.modules.taken_over import TakenOver, models_taken_over
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.rewrites import OwnCopy
+
+
+def taken_over(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line that calls by that name."""
+    for found in models_taken_over(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: TakenOver) -> Problem:
+    name = analysis.capture.display_names.layer(found.trained)
+    learner = callee(analysis.capture.place(found.trained.site)) or name
+    called = callee(analysis.capture.place(found.call.site)) or "the model called here"
+    return Problem(
+        "warning",
+        f"{called} is {learner} itself since it was assigned: before that, the same line called a model with parameters of its "
+        f"own. Each step() now moves {called} as well, and its outputs are constants for backward()",
+        f"Copy the values instead of the model: `{called}.load_state_dict({learner}.state_dict())`, or assign "
+        f"`copy.deepcopy({learner})`.",
+        analysis.places(
+            (found.named, "assigned here, without a copy"),
+            (found.call, "the model that learns is called here"),
+            (found.trained, "trained by this call"),
+        ),
+        tuple(dict.fromkeys((called, learner, name))),
+        cures=tuple(
+            (OwnCopy(place),) for place in analysis.user_frames(found.named.site if found.named else -1, "")[:1]
+        ),
+    )
