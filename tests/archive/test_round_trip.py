@@ -198,11 +198,11 @@ def test_any_texts_and_numbers(data, kind):
 
 
 def test_encoding_looks_only_through_what_can_hold_a_fraction(monkeypatch):
-    """The ops of a long capture are not looked at one by one in Python."""
+    """The ops of a long capture are not looked at one by one in Python; of events a scheduler's has the rates."""
     from autograd_inspector.views import archive
 
     seen = []
     fractional = archive._fractional
     monkeypatch.setattr(archive, "_fractional", lambda kind: seen.append(kind.__name__) or fractional(kind))
     encode(report("folded"))
-    assert set(seen) == {"Report", "Capture", "GradRead", "Step", "Vitals", "LossScale"}
+    assert set(seen) == {"Report", "Capture", "GradRead", "Step", "Vitals", "LossScale", "ZeroGradCalled"}

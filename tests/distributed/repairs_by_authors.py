@@ -156,15 +156,6 @@ BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
             "    model, optimizer = accelerator.prepare(net, optimizer)\n",
         ),
     ),
-    "learner_uses_log_probs_from_the_wire": (
-        (
-            "    adv = (reward - value).detach()\n",
-            (
-                "    adv = (reward - value).detach()\n"
-                "    log_prob = Categorical(logits=net.policy(obs)).log_prob(action)\n"
-            ),
-        ),
-    ),
     "diloco_outer_step_from_moved_weights": (
         ("        p.grad /= world\n", "        p.grad /= world\n        p.data.copy_(a)\n"),
     ),

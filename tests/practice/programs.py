@@ -7,6 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+import torch
+
 from tests.practice.truth import CAUSE, Truth, marked
 
 FOLDER: Final = Path(__file__).parent / "programs"
@@ -43,7 +45,8 @@ def truth_of(module: ModuleType) -> Truth:
 def run(module: ModuleType) -> object:
     """Run a loaded program to its end.
 
-    Returns what `run()` returns, or the exception that ended it.
+    Returns what `run()` returns, or the exception that ended it. A program that leaves grad mode off does so for none
+    of the others.
     """
     if hasattr(module, "setup"):
         module.setup()
@@ -51,6 +54,8 @@ def run(module: ModuleType) -> object:
         return module.run()
     except Exception as error:
         return error
+    finally:
+        torch.set_grad_enabled(True)
 
 
 def as_described(module: ModuleType, outcome: object) -> str:

@@ -6,6 +6,7 @@ together of several, meets itself under two names, it was kept twice: as the old
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
@@ -47,7 +48,7 @@ def met_themselves(
             before = [read for read in plain if read.at < run.start]
             again = any(read.at >= run.end for read in plain)
             if before and again and not _used(analysis, gradient, before[-1].at, run.start):
-                by_run.setdefault(run.index, {})[gradient] = before[-1]
+                by_run.setdefault(run.index, {})[gradient] = _idle(analysis, gradient, before, run.start)
     met: set[int] = set()
     for index, kept in by_run.items():
         run = analysis.capture.backwards[index]
@@ -57,6 +58,17 @@ def met_themselves(
         if op is not None:
             yield from (MetItself(kept[gradient], run, op) for gradient in sorted(set(kept) - met))
             met |= set(kept)
+
+
+def _idle(analysis: Analysis, gradient: int, reads: list[GradRead], end: int) -> GradRead:
+    """The last read after which not even a write came before the next one: that of `p.grad.zero_()` clears, and keeps nothing."""
+    readers = analysis.capture.readers.get(gradient, [])
+    ends = [*(read.at for read in reads[1:]), end]
+    for read, following in zip(reversed(reads), reversed(ends), strict=True):
+        at = bisect_left(readers, read.at)
+        if at == len(readers) or readers[at] >= following:
+            return read
+    return reads[-1]
 
 
 def _used(analysis: Analysis, gradient: int, start: int, end: int) -> bool:

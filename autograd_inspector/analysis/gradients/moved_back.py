@@ -38,8 +38,12 @@ def moved_back(analysis: Analysis) -> Iterator[MovedBack]:
     """Each pair of lines once."""
     found: dict[object, list[tuple[Op, Op, Backward, Step, int]]] = {}
     for tensor, moves in _moves(analysis).items():
+        returned = False
         for one, other in pairwise(moves):
-            between = _between(analysis, tensor, one, other)
+            # What takes a move back begins none: the next one belongs to the next round.
+            begins = not returned
+            returned = begins and one[1] == other[1] and one[2] != other[2]
+            between = _between(analysis, tensor, one, other) if begins and not returned else None
             if between is not None:
                 lines = line_of(analysis, one[0].site), line_of(analysis, other[0].site)
                 found.setdefault(lines, []).append((one[0], other[0], *between, tensor))

@@ -39,7 +39,7 @@ def last_stage(ys):
         loss.backward()  # cause
         back.append(inbox.grad.clone())
     for grad in back:
-        dist.send(grad, dst=0)
+        dist.send(grad, dst=0)  # also
 
 
 def run():

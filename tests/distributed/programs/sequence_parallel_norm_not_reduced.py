@@ -48,7 +48,7 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(dim, dim), nn.Linear(dim, dim, bias=False)
 
     def forward(self, x):
-        return x + ReduceScatterSeq.apply(self.down(F.gelu(self.up(GatherSeq.apply(self.norm(x))))))
+        return x + ReduceScatterSeq.apply(self.down(F.gelu(self.up(GatherSeq.apply(self.norm(x))))))  # also
 
 
 def setup():

@@ -71,5 +71,5 @@ TRUTH = Truth(
     values=True,
     fault="A and B are both zero: dA needs B, dB needs A; the adapters stay zero",
     names=("lora_A", "lora_B"),
-    repair=("        nn.init.kaiming_uniform_(self.lora_A, a=math.sqrt(5))",),
+    repair=("nn.init.kaiming_uniform_(self.lora_A, a=math.sqrt(5))",),
 )

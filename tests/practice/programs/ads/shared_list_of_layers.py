@@ -62,5 +62,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="three references to one layer: the layers share weights and sum their gradients",
     names=("cross",),
-    repair=("        self.cross = nn.ModuleList(CrossLayer(width) for _ in range(crosses))",),
+    repair=("self.cross = nn.ModuleList(CrossLayer(width) for _ in range(crosses))",),
 )

@@ -71,5 +71,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the generator of parameters is empty when clip_grad_norm_ gets it; nothing is clipped",
     names=("clip_grad_norm_", "parameters"),
-    repair=("        self.params = list(model.parameters())",),
+    repair=("self.params = list(model.parameters())",),
 )

@@ -75,5 +75,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="ctx.r2 is the scratch buffer itself: the backward of every exposure sees the last one's radii, with no version check",
     names=("r2",),
-    repair=("        ctx.r2, ctx.a = r2.clone(), a",),
+    repair=("ctx.r2, ctx.a = r2.clone(), a",),
 )

@@ -114,5 +114,5 @@ def verify(moved):
 TRUTH = Truth(
     fault="the forward hook replaces the output of rnns.0 (and conv.2) by a detached one, all below is not trained",
     names=("hook", "rnns.0"),
-    repair=("            self.record(name, output.detach())",),
+    repair=("self.record(name, output.detach())",),
 )

@@ -124,5 +124,5 @@ def verify(spread):
 TRUTH = Truth(
     fault="unmasked_features is the tensor the mask is written into, all targets are mask_emb",
     names=("mask_emb",),
-    repair=("        unmasked_features = features.clone()",),
+    repair=("unmasked_features = features.clone()",),
 )

@@ -104,5 +104,5 @@ def verify(scale):
 TRUTH = Truth(
     fault="hooks on the encoder's parameters are registered every epoch and never removed, their factors multiply",
     names=("encoder", "register_hook"),
-    repair=("    slow_down(model.encoder, encoder_factor if not model.encoder.conv1.weight._backward_hooks else 1.0)",),
+    repair=("slow_down(model.encoder, encoder_factor if not model.encoder.conv1.weight._backward_hooks else 1.0)",),
 )

@@ -73,5 +73,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="without create_graph the inner gradient is a constant of the outer loss; the weights stay at zero",
     names=("logit", "create_graph"),
-    repair=("        grads = torch.autograd.grad(inner, list(params.values()), create_graph=True)",),
+    repair=("grads = torch.autograd.grad(inner, list(params.values()), create_graph=True)",),
 )

@@ -58,5 +58,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the difference of shapes (N, 1) and (N,) is an N x N table",
     names=("predicted", "outcome"),
-    repair=("    return (weight * (predicted.squeeze(-1) - outcome) ** 2).mean()",),
+    repair=("return (weight * (predicted.squeeze(-1) - outcome) ** 2).mean()",),
 )

@@ -66,5 +66,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the recomputation in the backward updates running_mean and running_var again",
     names=("running_mean", "checkpoint"),
-    repair=("        return F.relu(stage.bn(checkpoint(stage.conv, x, use_reentrant=False)))",),
+    repair=("return F.relu(stage.bn(checkpoint(stage.conv, x, use_reentrant=False)))",),
 )

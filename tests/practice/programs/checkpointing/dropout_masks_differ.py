@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the gradients are those of another dropout mask than that of the loss",
     names=("checkpoint", "preserve_rng_state"),
-    repair=("                field = checkpoint(block, field, use_reentrant=False)",),
+    repair=("field = checkpoint(block, field, use_reentrant=False)",),
 )

@@ -65,5 +65,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="unscale_ has to come before clip_grad_norm_",
     names=("clip_grad_norm_", "unscale_"),
-    repair=("        self.scaler.unscale_(self.optimizer)\n        norm = self.clip()",),
+    repair=("self.scaler.unscale_(self.optimizer)\nnorm = self.clip()",),
 )

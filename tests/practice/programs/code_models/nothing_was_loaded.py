@@ -86,5 +86,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="no key fits, strict=False says nothing: the encoder is random",
     names=("load_state_dict", "strict"),
-    repair=('    detector.load_state_dict({k.removeprefix("module."): v for k, v in state.items()}, strict=False)',),
+    repair=('detector.load_state_dict({k.removeprefix("module."): v for k, v in state.items()}, strict=False)',),
 )

@@ -66,5 +66,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="both optimizers step the trunk with the same gradient: twice the learning rate there",
     names=("trunk",),
-    repair=("        return [*self.critic.parameters()]",),
+    repair=("return [*self.critic.parameters()]",),
 )

@@ -74,5 +74,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="model.train() turns the frozen backbone's batch norm on again",
     names=("running_mean", "backbone", "train"),
-    repair=("    model.train()\n    model.backbone.eval()",),
+    repair=("model.train()\nmodel.backbone.eval()",),
 )

@@ -78,5 +78,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the teacher's parameters require grad and are stepped with the student's",
     names=("teacher",),
-    repair=("        self.teacher = teacher.requires_grad_(False)",),
+    repair=("self.teacher = teacher.requires_grad_(False)",),
 )

@@ -75,5 +75,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the backward throws grad_output away: every feature of every example gets the constant -lambda",
     names=("grad_output", "backward"),
-    repair=("        return -ctx.strength * grad_output, None",),
+    repair=("return -ctx.strength * grad_output, None",),
 )

@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="= in place of +=: exits 0 and 1 have no loss",
     names=("exit",),
-    repair=("        loss = loss + w * F.cross_entropy(out, y)",),
+    repair=("loss = loss + w * F.cross_entropy(out, y)",),
 )

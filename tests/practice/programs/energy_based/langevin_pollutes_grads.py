@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the sampler's backward() adds the energy's gradients to the parameters before each step",
     names=("backward",),
-    repair=("            x.grad = torch.autograd.grad(self.model(x).sum(), x)[0]",),
+    repair=("x.grad = torch.autograd.grad(self.model(x).sum(), x)[0]",),
 )

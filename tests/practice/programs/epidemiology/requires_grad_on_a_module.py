@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="a module has no requires_grad: nothing is frozen (requires_grad_ would)",
     names=("mobility",),
-    repair=("    model.mobility.requires_grad_(False)",),
+    repair=("model.mobility.requires_grad_(False)",),
 )

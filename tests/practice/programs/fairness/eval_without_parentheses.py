@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="eval is named but not called: the audit is made in training mode",
     names=("eval",),
-    repair=("    model.eval()",),
+    repair=("model.eval()",),
 )

@@ -67,5 +67,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault='"weight" and "bias" are no names of the whole model: nothing is replaced and the adaptation has no effect',
     names=("functional_call", "classifier"),
-    repair=('        head = {f"classifier.{k}": p for k, p in self.model.classifier.named_parameters()}',),
+    repair=('head = {f"classifier.{k}": p for k, p in self.model.classifier.named_parameters()}',),
 )

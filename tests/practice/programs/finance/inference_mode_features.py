@@ -67,5 +67,5 @@ TRUTH = Truth(
     fault="tensors made in inference mode may not take part in autograd",
     names=("inference_mode",),
     raises="Inference tensors cannot be saved for backward",
-    repair=("    @torch.no_grad()",),
+    repair=("@torch.no_grad()",),
 )

@@ -73,5 +73,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="state_dict() gives references; the best state follows the training",
     names=("state_dict",),
-    repair=("            self.best_state = {k: v.detach().clone() for k, v in model.state_dict().items()}",),
+    repair=("self.best_state = {k: v.detach().clone() for k, v in model.state_dict().items()}",),
 )

@@ -105,5 +105,5 @@ def verify(grad):
 TRUTH = Truth(
     fault="BinaryActivation.backward changes grad_output in place, which the shortcut shares",
     names=("BinaryActivation",),
-    repair=("        grad_input = grad_output.clone()",),
+    repair=("grad_input = grad_output.clone()",),
 )

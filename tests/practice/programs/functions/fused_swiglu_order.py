@@ -117,5 +117,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="FusedSwiGLU.backward returns (d_up, d_gate) for (gate, up)",
     names=("FusedSwiGLU",),
-    repair=("        return d_gate, d_up",),
+    repair=("return d_gate, d_up",),
 )

@@ -105,5 +105,5 @@ def verify(steps):
 TRUTH = Truth(
     fault="the step sizes were replaced after the optimizer was built, the new ones are never stepped",
     names=("quan_w_fn.s",),
-    repair=("        self.s.data.copy_(step.reshape(1))",),
+    repair=("self.s.data.copy_(step.reshape(1))",),
 )

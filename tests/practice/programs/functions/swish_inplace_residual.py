@@ -106,5 +106,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="swish's saved input is changed in place before backward, and ctx.i escapes the version check",
     names=("SwishImplementation",),
-    repair=("        ctx.i = i", "        pre = pre + self.bias"),
+    repair=("ctx.i = i", "pre = pre + self.bias"),
 )

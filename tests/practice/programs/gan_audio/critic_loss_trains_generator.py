@@ -63,5 +63,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the hinge loss of the critic pushes the generator the wrong way through the fakes",
     names=("fake", "detach"),
-    repair=("        loss_d = F.relu(1 - critic(real)).mean() + F.relu(1 + critic(fake.detach())).mean()",),
+    repair=("loss_d = F.relu(1 - critic(real)).mean() + F.relu(1 + critic(fake.detach())).mean()",),
 )

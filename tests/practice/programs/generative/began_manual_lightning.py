@@ -101,5 +101,5 @@ def verify(moved):
 TRUTH = Truth(
     fault="the generator's loss steps the discriminator's optimizer and the other way round",
     names=("discriminator", "generator"),
-    repair=("        optimizer_g, optimizer_d = self.optimizers()",),
+    repair=("optimizer_g, optimizer_d = self.optimizers()",),
 )

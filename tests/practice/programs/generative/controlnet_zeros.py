@@ -108,5 +108,5 @@ TRUTH = Truth(
     values=True,
     fault="two zero-initialised convolutions in a row: all gradients of the control network are zero for ever",
     names=("zero_convs",),
-    repair=("            nn.Conv2d(channels, channels, 3, padding=1),",),
+    repair=("nn.Conv2d(channels, channels, 3, padding=1),",),
 )

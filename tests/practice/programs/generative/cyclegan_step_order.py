@@ -120,6 +120,6 @@ TRUTH = Truth(
     raises="one of the variables needed for gradient computation has been modified by an inplace operation",
     names=("optimizer_D", "step"),
     repair=(
-        "        loss_G.backward(retain_graph=True)\n        self.optimizer_G.step()\n        self.forward()\n        self.step_D()\n        self.optimizer_G.zero_grad()\n        loss_G = self.loss_G()",
+        "loss_G.backward(retain_graph=True)\nself.optimizer_G.step()\nself.forward()\nself.step_D()\nself.optimizer_G.zero_grad()\nloss_G = self.loss_G()",
     ),
 )

@@ -96,5 +96,5 @@ def verify(reached):
 TRUTH = Truth(
     fault="the straight-through sample has no gradient (y_soft cancels), the reconstruction does not train the encoder",
     names=("gumbel_softmax",),
-    repair=("    return y_hard - y_soft.detach() + y_soft",),
+    repair=("return y_hard - y_soft.detach() + y_soft",),
 )

@@ -104,5 +104,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the gradients of the real half are cleared before the discriminator's step",
     names=("zero_grad",),
-    repair=("    pass",),
+    repair=("pass",),
 )

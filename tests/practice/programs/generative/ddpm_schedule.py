@@ -110,5 +110,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the diffusion schedule is trained, it was made of parameters and not buffers",
     names=("sqrt_alphas_cumprod",),
-    repair=("            self.register_buffer(name, val)",),
+    repair=("self.register_buffer(name, val)",),
 )

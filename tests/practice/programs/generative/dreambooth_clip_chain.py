@@ -103,5 +103,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the chain of parameters was used up by the optimizer, clip_grad_norm_ gets nothing",
     names=("clip_grad_norm_",),
-    repair=("    params_to_optimize = [p for module in trained for p in module.parameters()]",),
+    repair=("params_to_optimize = [p for module in trained for p in module.parameters()]",),
 )

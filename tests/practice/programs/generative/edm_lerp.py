@@ -94,5 +94,5 @@ def verify(kept):
 TRUTH = Truth(
     fault="lerp_ writes the average into the trained parameters (detach() shares their memory)",
     names=("lerp_",),
-    repair=("        p_ema.copy_(p_net.detach().lerp(p_ema, ema_beta))",),
+    repair=("p_ema.copy_(p_net.detach().lerp(p_ema, ema_beta))",),
 )

@@ -122,5 +122,5 @@ def verify(kept):
 TRUTH = Truth(
     fault="without a tracker the EMA weights are not taken out again; training goes on from the average",
     names=("copy_to", "restore"),
-    repair=("        if args.use_ema:\n            ema.restore(unet.parameters())\n        return images",),
+    repair=("if args.use_ema:\n    ema.restore(unet.parameters())\nreturn images",),
 )

@@ -107,5 +107,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the generator's gradients are unscaled without having been scaled, its steps are 16384 times too small",
     names=("scaler", "backward"),
-    repair=("        self.scaler.scale(l_g_total).backward()",),
+    repair=("self.scaler.scale(l_g_total).backward()",),
 )

@@ -111,5 +111,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the data-dependent initialisation overwrites loc and log_scale in every forward",
     names=("loc",),
-    repair=("            self.initialized.fill_(1)",),
+    repair=("self.initialized.fill_(1)",),
 )

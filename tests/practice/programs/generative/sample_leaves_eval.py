@@ -83,5 +83,5 @@ def verify(tracked):
 TRUTH = Truth(
     fault="the model stays in eval mode after the first sampling",
     names=("eval",),
-    repair=("        self.gallery.append(self.model.sample(2))\n        self.model.train()",),
+    repair=("self.gallery.append(self.model.sample(2))\nself.model.train()",),
 )

@@ -116,5 +116,5 @@ def verify(weights):
 TRUTH = Truth(
     fault="the discriminator's requires_grad stays False after the first generator step",
     names=("discriminator",),
-    repair=("    requires_grad(generator, False)\n    requires_grad(discriminator, True)",),
+    repair=("requires_grad(generator, False)\nrequires_grad(discriminator, True)",),
 )

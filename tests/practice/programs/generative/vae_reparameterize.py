@@ -94,5 +94,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the latent is drawn with torch.normal, so the reconstruction loss sends zeros to the encoder",
     names=("normal",),
-    repair=("        return mu + torch.randn_like(std) * std",),
+    repair=("return mu + torch.randn_like(std) * std",),
 )

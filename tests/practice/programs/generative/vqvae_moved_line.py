@@ -99,6 +99,6 @@ TRUTH = Truth(
     names=("_vq_vae._embedding.weight",),
     repair=(
         "",
-        "        quantized = inputs + (quantized - inputs).detach()\n        return loss, quantized.permute(0, 3, 1, 2).contiguous(), perplexity",
+        "quantized = inputs + (quantized - inputs).detach()\nreturn loss, quantized.permute(0, 3, 1, 2).contiguous(), perplexity",
     ),
 )

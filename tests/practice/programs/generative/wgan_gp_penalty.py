@@ -95,5 +95,5 @@ def verify(penalties):
 TRUTH = Truth(
     fault="the gradient penalty has no graph, it does not train the critic",
     names=("create_graph",),
-    repair=("        create_graph=True,",),
+    repair=("create_graph=True,",),
 )

@@ -64,5 +64,5 @@ TRUTH = Truth(
     fault="sqrt's gradient at zero is infinite, times zero NaN: all coordinates' gradients are NaN and are swept away",
     values=True,
     names=("sqrt", "xyz"),
-    repair=("        return torch.where(squared > 0, torch.where(squared > 0, squared, 1.0).sqrt(), 0.0)",),
+    repair=("return torch.where(squared > 0, torch.where(squared > 0, squared, 1.0).sqrt(), 0.0)",),
 )

@@ -66,5 +66,5 @@ TRUTH = Truth(
     fault="sqrt at zero: a NaN gradient in offset makes the scaler skip all steps and halve its scale",
     values=True,
     names=("offset",),
-    repair=("        return strength * (self.offset.square().sum() + 1e-12).sqrt()",),
+    repair=("return strength * (self.offset.square().sum() + 1e-12).sqrt()",),
 )

@@ -72,5 +72,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="both lists hold the same .grad tensors, so the first task's gradient is lost",
     names=("grad", "thrust"),
-    repair=("        return [p.grad.clone() for p in self.params]",),
+    repair=("return [p.grad.clone() for p in self.params]",),
 )

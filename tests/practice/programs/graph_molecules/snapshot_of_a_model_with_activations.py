@@ -68,5 +68,5 @@ TRUTH = Truth(
     fault="the stored attention is no leaf; deepcopy of the module refuses it",
     names=("attention", "deepcopy"),
     raises="Only Tensors created explicitly by the user",
-    repair=("        self.attention = attention.detach()",),
+    repair=("self.attention = attention.detach()",),
 )

@@ -102,5 +102,5 @@ def verify(mean_of_ones):
 TRUTH = Truth(
     fault="agg[dst] += msg keeps one message per node; the others are lost, yet get gradients as if they counted",
     names=("dst",),
-    repair=("        agg = agg.index_add(0, dst, msg)",),
+    repair=("agg = agg.index_add(0, dst, msg)",),
 )

@@ -109,6 +109,6 @@ TRUTH = Truth(
     fault="after thawing the scheduler holds the old optimizer, the new one's learning rate never changes",
     names=("scheduler", "lr"),
     repair=(
-        "        self.optimizer = torch.optim.Adam(groups, lr=self.lr)\n        self.scheduler = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, gamma=0.5)",
+        "self.optimizer = torch.optim.Adam(groups, lr=self.lr)\nself.scheduler = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, gamma=0.5)",
     ),
 )

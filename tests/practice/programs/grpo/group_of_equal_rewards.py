@@ -70,5 +70,5 @@ TRUTH = Truth(
     fault="a standard deviation of zero: the advantages are NaN",
     values=True,
     names=("std",),
-    repair=("    return ((r - r.mean(1, keepdim=True)) / (r.std(1, keepdim=True) + 1e-4)).flatten()",),
+    repair=("return ((r - r.mean(1, keepdim=True)) / (r.std(1, keepdim=True) + 1e-4)).flatten()",),
 )

@@ -63,5 +63,5 @@ TRUTH = Truth(
     fault="an impossible alignment has an infinite loss; zero_infinity is off and the weights become NaN",
     values=True,
     names=("ctc",),
-    repair=('        self.criterion = nn.CTCLoss(blank=0, reduction="mean", zero_infinity=True)',),
+    repair=('self.criterion = nn.CTCLoss(blank=0, reduction="mean", zero_infinity=True)',),
 )

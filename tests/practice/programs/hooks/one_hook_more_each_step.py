@@ -64,5 +64,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the hooks are never removed: after n steps the gradient is scaled n times over",
     names=("register_hook", "features"),
-    repair=("        for handle in handles:\n            handle.remove()",),
+    repair=("for handle in handles:\n    handle.remove()",),
 )

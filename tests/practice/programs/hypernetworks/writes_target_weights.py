@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="nn.Parameter(weight) is a new leaf; no gradient reaches the hypernetwork or the codes",
     names=("hyper", "Parameter"),
-    repair=("        self.target.first._parameters.pop('weight', None)\n        self.target.first.weight = weight",),
+    repair=("self.target.first._parameters.pop('weight', None)\nself.target.first.weight = weight",),
 )

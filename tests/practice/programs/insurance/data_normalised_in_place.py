@@ -84,5 +84,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="sub_ and div_ write through the slice into the data set; from epoch two on the data are standardised again",
     names=("sub_", "div_"),
-    repair=("        return (x - self.mean) / self.std",),
+    repair=("return (x - self.mean) / self.std",),
 )

@@ -118,6 +118,6 @@ TRUTH = Truth(
     names=("mul_", "multiply_grads"),
     repair=(
         "",
-        "        self.optimizer.multiply_grads(1.0 / sample_size)\n        grad_norm = self.optimizer.clip_grad_norm(self.clip_norm)",
+        "self.optimizer.multiply_grads(1.0 / sample_size)\ngrad_norm = self.optimizer.clip_grad_norm(self.clip_norm)",
     ),
 )

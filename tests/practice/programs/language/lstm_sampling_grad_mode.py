@@ -96,6 +96,6 @@ TRUTH = Truth(
     raises="element 0 of tensors does not require grad",
     names=("set_grad_enabled",),
     repair=(
-        "        with torch.no_grad():\n            return self._sample(prompt, was_training)\n\n    def _sample(self, prompt, was_training):",
+        "with torch.no_grad():\n    return self._sample(prompt, was_training)\n\n    def _sample(self, prompt, was_training):",
     ),
 )

@@ -118,5 +118,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="pos_emb is in neither of the two groups, so the optimizer never steps it",
     names=("pos_emb",),
-    repair=('        no_decay.add("pos_emb")\n        param_dict = {pn: p for pn, p in self.named_parameters()}',),
+    repair=('no_decay.add("pos_emb")\nparam_dict = {pn: p for pn, p in self.named_parameters()}',),
 )

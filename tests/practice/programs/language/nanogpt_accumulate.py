@@ -119,5 +119,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="gradients are cleared in every micro-step, only the last micro-batch of four is used",
     names=("zero_grad",),
-    repair=("            pass",),
+    repair=("pass",),
 )

@@ -107,5 +107,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the learned rotary frequencies are cached (detached), so they get no gradient",
     names=("freqs",),
-    repair=("        should_cache = self.cache_if_possible and not self.learned_freq",),
+    repair=("should_cache = self.cache_if_possible and not self.learned_freq",),
 )

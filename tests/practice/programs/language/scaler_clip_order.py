@@ -121,7 +121,7 @@ TRUTH = Truth(
     fault="gradients are clipped while still scaled, after unscaling they are almost zero",
     names=("clip_grad_norm_", "unscale_"),
     repair=(
-        "        self.scaler.unscale_(self.optimizer)",
-        "        torch.nn.utils.clip_grad_norm_(params, self.grad_clip)",
+        "self.scaler.unscale_(self.optimizer)",
+        "torch.nn.utils.clip_grad_norm_(params, self.grad_clip)",
     ),
 )

@@ -102,5 +102,5 @@ def verify(reach):
 TRUTH = Truth(
     fault="the language loss has no path to the router: router_probs is never used",
     names=("router.classifier", "router_probs"),
-    repair=("        hidden = router_probs * next_states",),
+    repair=("hidden = router_probs * next_states",),
 )

@@ -105,5 +105,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="checkpoint() recomputes with other dropout masks: preserve_rng_state=False",
     names=("checkpoint",),
-    repair=('        self.checkpoint_kwargs = {"use_reentrant": False, "preserve_rng_state": True}',),
+    repair=('self.checkpoint_kwargs = {"use_reentrant": False, "preserve_rng_state": True}',),
 )

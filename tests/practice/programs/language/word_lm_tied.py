@@ -95,5 +95,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the embedding is replaced after its weight was tied to the decoder",
     names=("encoder",),
-    repair=("        self.encoder.weight.data.copy_(table)",),
+    repair=("self.encoder.weight.data.copy_(table)",),
 )

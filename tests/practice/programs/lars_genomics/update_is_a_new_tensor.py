@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="p = p - ... makes a new tensor and forgets it; the weights are never written",
     names=("weight",),
-    repair=("            p.sub_(self.lr * v)",),
+    repair=("p.sub_(self.lr * v)",),
 )

@@ -65,6 +65,6 @@ TRUTH = Truth(
     fault="every forward puts a fresh Parameter of ones in place of the one the optimizer has",
     names=("temperature",),
     repair=(
-        "        if self.temperature is None:\n            self.temperature = nn.Parameter(torch.ones(self.centres.size(0), device=points.device))",
+        "if self.temperature is None:\n    self.temperature = nn.Parameter(torch.ones(self.centres.size(0), device=points.device))",
     ),
 )

@@ -64,5 +64,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="no zero_grad() in the closure: L-BFGS sees sums of old gradients",
     names=("closure", "zero_grad"),
-    repair=("        optimizer.zero_grad()\n        loss.backward()",),
+    repair=("optimizer.zero_grad()\nloss.backward()",),
 )

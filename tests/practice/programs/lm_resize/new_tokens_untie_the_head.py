@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="embed has a new weight, head still has the old one: the tie is broken",
     names=("embed", "head"),
-    repair=("    model.embed = new\n    model.tie_weights()",),
+    repair=("model.embed = new\nmodel.tie_weights()",),
 )

@@ -75,5 +75,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the flag is reset but the weight keeps the merged adapter: the frozen base drifts",
     names=("weight", "merged"),
-    repair=("            self.weight.data -= self.delta().detach()\n            self.merged = False",),
+    repair=("self.weight.data -= self.delta().detach()\nself.merged = False",),
 )

@@ -69,5 +69,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the copied optimizer steps copies of the parameters; the copied model no longer learns",
     names=("deepcopy", "optimizer"),
-    repair=("        self.model, self.optimizer = copy.deepcopy((winner.model, winner.optimizer))",),
+    repair=("self.model, self.optimizer = copy.deepcopy((winner.model, winner.optimizer))",),
 )

@@ -86,5 +86,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the optimizer keeps exp_avg, exp_avg_sq and step of the search; its saved state is not loaded",
     names=("load_state_dict", "optimizer"),
-    repair=('        self.optimizer.load_state_dict(self.saved["optimizer"])',),
+    repair=('self.optimizer.load_state_dict(self.saved["optimizer"])',),
 )

@@ -72,5 +72,5 @@ TRUTH = Truth(
     values=True,
     fault="NaN times False is NaN: loss and gradients are NaN from the first batch with a missing label",
     names=("known",),
-    repair=("    error = (predicted - target.nan_to_num()).square() * known",),
+    repair=("error = (predicted - target.nan_to_num()).square() * known",),
 )

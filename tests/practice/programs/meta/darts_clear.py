@@ -116,5 +116,5 @@ def verify(agree):
 TRUTH = Truth(
     fault="the architect's backward leaves validation gradients on the weights, which are cleared too early",
     names=("zero_grad", "classifier.weight"),
-    repair=("        pass", "        optimizer.zero_grad()\n        loss.backward()"),
+    repair=("pass", "optimizer.zero_grad()\nloss.backward()"),
 )

@@ -106,5 +106,5 @@ def verify(same):
 TRUTH = Truth(
     fault="the adapted fast_weights are not used: the query loss does not depend on them",
     names=("fast_weights",),
-    repair=("            logits_q = self.net(x_qry[i], fast_weights)",),
+    repair=("logits_q = self.net(x_qry[i], fast_weights)",),
 )

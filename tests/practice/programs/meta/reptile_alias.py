@@ -102,5 +102,5 @@ def verify(distances):
 TRUTH = Truth(
     fault="weights_before are the live weights: state_dict() was not copied",
     names=("state_dict",),
-    repair=("    return deepcopy(model.state_dict())",),
+    repair=("return deepcopy(model.state_dict())",),
 )

@@ -59,5 +59,5 @@ TRUTH = Truth(
     values=True,
     fault="bfloat16 has no number between 1 and 1 - 1/256: updates of 1e-4 are lost",
     names=("norm",),
-    repair=("    dtype = torch.float32",),
+    repair=("dtype = torch.float32",),
 )

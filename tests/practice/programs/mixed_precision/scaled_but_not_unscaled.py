@@ -61,5 +61,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the gradients of the scaled loss are used as they are, 4096 times too large",
     names=("step", "scale"),
-    repair=("        self.scaler.step(self.optimizer)\n        self.scaler.update()",),
+    repair=("self.scaler.step(self.optimizer)\nself.scaler.update()",),
 )

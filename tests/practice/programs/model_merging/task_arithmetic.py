@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="+= writes into the pretrained model's own tensors; each scale is added to the last",
     names=("state_dict", "pretrained"),
-    repair=("    state = {k: v.clone() for k, v in pretrained.state_dict().items()}",),
+    repair=("state = {k: v.clone() for k, v in pretrained.state_dict().items()}",),
 )

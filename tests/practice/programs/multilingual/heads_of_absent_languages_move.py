@@ -63,5 +63,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="a zero gradient is a gradient for Adam: its momentum moves heads whose language is not in the batch",
     names=("heads", "zero_grad"),
-    repair=("    optimizer.zero_grad(set_to_none=True)",),
+    repair=("optimizer.zero_grad(set_to_none=True)",),
 )

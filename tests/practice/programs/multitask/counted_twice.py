@@ -69,5 +69,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="two backward() calls hold seg_loss: its gradient is doubled",
     names=("backward", "segment"),
-    repair=("        del monitor.history[:-10]",),
+    repair=("del monitor.history[:-10]",),
 )

@@ -59,5 +59,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the view is no Parameter, so it is not in parameters()",
     names=("queries",),
-    repair=("        self.queries = nn.Parameter(torch.randn(1, inducing, dim) * 0.1)",),
+    repair=("self.queries = nn.Parameter(torch.randn(1, inducing, dim) * 0.1)",),
 )

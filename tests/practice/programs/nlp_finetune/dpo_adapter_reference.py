@@ -91,5 +91,5 @@ TRUTH = Truth(
     fault="the reference log-probabilities come from the policy itself, the adapter is not disabled",
     names=("disable_adapter", "reference"),
     values=True,
-    repair=("        with torch.no_grad(), self.model.disable_adapter():",),
+    repair=("with torch.no_grad(), self.model.disable_adapter():",),
 )

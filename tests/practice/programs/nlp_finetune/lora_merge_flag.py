@@ -106,5 +106,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the merge is not recorded (merged stays False), so the frozen base weight keeps the update at every evaluation",
     names=("weight",),
-    repair=("            self.merged = True",),
+    repair=("self.merged = True",),
 )

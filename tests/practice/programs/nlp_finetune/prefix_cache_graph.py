@@ -101,5 +101,5 @@ TRUTH = Truth(
     fault="the prefix keys and values are cached together with the graph of the first step",
     raises="Trying to backward through the graph a second time",
     names=("_past", "prefix_encoder"),
-    repair=("        if self._past is None or self.training:",),
+    repair=("if self._past is None or self.training:",),
 )

@@ -111,5 +111,5 @@ def verify(moved):
 TRUTH = Truth(
     fault="reentrant checkpoints of inputs without gradient cut the graph: the LoRA weights get no gradient",
     names=("lora_", "checkpoint"),
-    repair=("    model.gradient_checkpointing_enable()\n    model.enable_input_require_grads()",),
+    repair=("model.gradient_checkpointing_enable()\nmodel.enable_input_require_grads()",),
 )

@@ -94,7 +94,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the projection belongs to the Trainer and not to the model, so no optimizer has it",
     names=("projection",),
-    repair=(
-        "        self.projection = self.model.projection = nn.Linear(self.model.config.hidden_size, projection_dim)",
-    ),
+    repair=("self.projection = self.model.projection = nn.Linear(self.model.config.hidden_size, projection_dim)",),
 )

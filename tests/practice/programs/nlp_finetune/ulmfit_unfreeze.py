@@ -104,5 +104,5 @@ def verify(still):
 TRUTH = Truth(
     fault="unfrozen layers are in no optimizer: it was made while they were frozen",
     names=("rnns", "encoder"),
-    repair=("            params = list(group.parameters())",),
+    repair=("params = list(group.parameters())",),
 )

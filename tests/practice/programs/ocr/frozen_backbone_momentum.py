@@ -64,5 +64,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the frozen backbone keeps its stale .grad and is stepped with it again and again",
     names=("backbone",),
-    repair=("    model.set_trainable(trainable)\n    optimizer.zero_grad()",),
+    repair=("model.set_trainable(trainable)\noptimizer.zero_grad()",),
 )

@@ -104,5 +104,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the EWC penalty is cut off by .data, it holds no parameter back",
     names=("penalty",),
-    repair=("            _loss = self._precision_matrices[n] * (p - self._means[n]) ** 2",),
+    repair=("_loss = self._precision_matrices[n] * (p - self._means[n]) ** 2",),
 )

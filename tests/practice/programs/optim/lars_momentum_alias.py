@@ -104,5 +104,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the momentum buffer is p.grad itself; clearing the gradients clears the momentum",
     names=("mu",),
-    repair=('                    param_state["mu"] = dp.clone()',),
+    repair=('param_state["mu"] = dp.clone()',),
 )

@@ -106,5 +106,5 @@ def verify(seen):
 TRUTH = Truth(
     fault="the scheduler changes Lookahead's copies of the groups, the base optimizer keeps its learning rate",
     names=("lr", "param_groups"),
-    repair=("        self.param_groups = base_optimizer.param_groups",),
+    repair=("self.param_groups = base_optimizer.param_groups",),
 )

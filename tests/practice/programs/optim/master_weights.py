@@ -125,7 +125,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="only the float32 master weights are trained, the model keeps its first weights",
     names=("master_params",),
-    repair=(
-        "        self.optimizer.step()\n        master_params_to_model_params(self.model_params, self.master_params)",
-    ),
+    repair=("self.optimizer.step()\nmaster_params_to_model_params(self.model_params, self.master_params)",),
 )

@@ -111,5 +111,5 @@ def verify(agree):
 TRUTH = Truth(
     fault="the projected gradients are given back to the wrong parameters (other order than they were packed in)",
     names=("_set_grad", "grad"),
-    repair=("        self._named = list(model.named_parameters())",),
+    repair=("self._named = list(model.named_parameters())",),
 )

@@ -79,5 +79,5 @@ def verify(apart):
 TRUTH = Truth(
     fault="the replicas share one gradient tensor; the weight decay of the first is added for the second as well",
     names=("grad",),
-    repair=("            p.grad = mean.clone()",),
+    repair=("p.grad = mean.clone()",),
 )

@@ -105,5 +105,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the optimizer state is loaded into groups of another parameter order; momentum buffers belong to other weights",
     names=("load_state_dict", "momentum_buffer"),
-    repair=("    optimizer = build_optimizer(model, 0.1, 0.9, 1e-4)",),
+    repair=("optimizer = build_optimizer(model, 0.1, 0.9, 1e-4)",),
 )

@@ -109,5 +109,5 @@ def verify(distances):
 TRUTH = Truth(
     fault="old_p shares its storage with the parameter, the perturbation is never taken back",
     names=("old_p",),
-    repair=('                self.state[p]["old_p"] = p.data.clone()',),
+    repair=('self.state[p]["old_p"] = p.data.clone()',),
 )

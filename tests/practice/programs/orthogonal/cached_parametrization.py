@@ -63,5 +63,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the cache lives through optimizer.step(): every forward uses the weight of the first step",
     names=("cached", "coupling"),
-    repair=("    if True:",),
+    repair=("if True:",),
 )

@@ -61,5 +61,5 @@ TRUTH = Truth(
     fault="no_grad stays on in the consumer between two yields",
     names=("no_grad",),
     raises="element 0 of tensors does not require grad",
-    repair=("    if augment.requires_grad_(False):",),
+    repair=("if augment.requires_grad_(False):",),
 )

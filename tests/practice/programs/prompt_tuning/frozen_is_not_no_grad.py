@@ -64,5 +64,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="no_grad around the frozen model cuts the prompt off",
     names=("prompt", "no_grad"),
-    repair=("        if True:",),
+    repair=("if True:",),
 )

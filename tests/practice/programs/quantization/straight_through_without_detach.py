@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="w and -w cancel in the backward and round has none: the weights get no gradient",
     names=("weight",),
-    repair=("        return w + (q - w).detach()",),
+    repair=("return w + (q - w).detach()",),
 )

@@ -56,5 +56,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the weight is changed between forward and backward behind autograd's back (.data has no version): wrong gradients",
     names=("w",),
-    repair=("        pass",),
+    repair=("pass",),
 )

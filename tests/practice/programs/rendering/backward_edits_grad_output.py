@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="grad_output is shared with the background's branch; writing zeros into it robs the background of its gradient",
     names=("background",),
-    repair=("        grad = grad_output.clone()",),
+    repair=("grad = grad_output.clone()",),
 )

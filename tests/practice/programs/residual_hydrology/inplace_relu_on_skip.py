@@ -71,5 +71,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="relu_ writes into the block's input, which the skip connection adds afterwards",
     names=("ReLU", "inplace"),
-    repair=("        self.blocks = nn.ModuleList(PreActBlock(dim, inplace=False) for _ in range(depth))",),
+    repair=("self.blocks = nn.ModuleList(PreActBlock(dim, inplace=False) for _ in range(depth))",),
 )

@@ -80,5 +80,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="optimizer state is matched by position, the positions have changed",
     names=("load_state_dict", "optimizer"),
-    repair=("        decay = list(decay)",),
+    repair=("decay = list(decay)",),
 )

@@ -69,5 +69,5 @@ TRUTH = Truth(
     minor=True,
     fault="max_norm renormalises the rows in the weight itself, frozen or not",
     names=("words", "max_norm"),
-    repair=("        self.words = nn.Embedding.from_pretrained(vectors, freeze=True)",),
+    repair=("self.words = nn.Embedding.from_pretrained(vectors, freeze=True)",),
 )

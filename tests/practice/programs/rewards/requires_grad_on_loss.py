@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="a comparison has no gradient; the loss is a leaf by requires_grad_ and reaches no parameter",
     names=("requires_grad_",),
-    repair=("    return F.softplus(-margin).mean()",),
+    repair=("return F.softplus(-margin).mean()",),
 )

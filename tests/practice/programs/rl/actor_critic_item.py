@@ -105,5 +105,5 @@ def verify(leaks):
 TRUTH = Truth(
     fault="the policy loss reaches the value head through the advantage",
     names=("value_head",),
-    repair=("        advantage = R - value.item()",),
+    repair=("advantage = R - value.item()",),
 )

@@ -111,7 +111,7 @@ TRUTH = Truth(
     fault="clip_grad_norm_ runs before backward, on gradients that are None",
     names=("clip_grad_norm_",),
     repair=(
-        "        pass",
-        "        loss.backward()\n        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm)",
+        "pass",
+        "loss.backward()\ntorch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm)",
     ),
 )

@@ -113,5 +113,5 @@ def verify(lag):
 TRUTH = Truth(
     fault="target_net is the policy network (assigned, not loaded), it follows every step",
     names=("target_net",),
-    repair=("        self.target_net.load_state_dict(self.policy_net.state_dict())",),
+    repair=("self.target_net.load_state_dict(self.policy_net.state_dict())",),
 )

@@ -118,5 +118,5 @@ def verify(weights):
 TRUTH = Truth(
     fault="FreezeParameters restores requires_grad=False: world model and value are frozen from the first actor step on",
     names=("encoder",),
-    repair=("        self.param_states = [True for p in get_parameters(self.modules)]",),
+    repair=("self.param_states = [True for p in get_parameters(self.modules)]",),
 )

@@ -109,5 +109,5 @@ TRUTH = Truth(
     fault="returns is the same tensor as advantages, += values changes both",
     names=("advantages",),
     values=True,
-    repair=("    returns = returns + values",),
+    repair=("returns = returns + values",),
 )

@@ -107,5 +107,5 @@ def verify(trace):
 TRUTH = Truth(
     fault="log_alpha is trained but never used: alpha keeps its first value",
     names=("log_alpha",),
-    repair=("        self.optimizer.step()\n        self.alpha = self.log_alpha.exp().item()",),
+    repair=("self.optimizer.step()\nself.alpha = self.log_alpha.exp().item()",),
 )

@@ -98,5 +98,5 @@ def verify(gaps):
 TRUTH = Truth(
     fault="qf2 shares all its parameters with qf1 (shallow copy)",
     names=("qf2",),
-    repair=("    return copy.deepcopy(network).reset_parameters()",),
+    repair=("return copy.deepcopy(network).reset_parameters()",),
 )

@@ -64,5 +64,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the ratio is of a log-probability with itself; its gradient is zero for the actor",
     names=("actor", "log_std"),
-    repair=("            old_log_prob = log_prob.detach()",),
+    repair=("old_log_prob = log_prob.detach()",),
 )

@@ -80,7 +80,7 @@ TRUTH = Truth(
     names=("mean", "var"),
     every_line=False,
     repair=(
-        '        self.register_buffer("mean", torch.zeros(dim))',
-        '        self.register_buffer("var", torch.ones(dim))',
+        'self.register_buffer("mean", torch.zeros(dim))',
+        'self.register_buffer("var", torch.ones(dim))',
     ),
 )

@@ -76,5 +76,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="only the index of the gate is used; the loss does not depend on the router",
     names=("router", "gate"),
-    repair=("            out[rows] = top[rows, None] * expert(x[rows])",),
+    repair=("out[rows] = top[rows, None] * expert(x[rows])",),
 )

@@ -54,5 +54,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="through the advantage the policy gradient flows into the baseline",
     names=("baseline", "advantage"),
-    repair=("    advantage = (earned - value).detach()",),
+    repair=("advantage = (earned - value).detach()",),
 )

@@ -71,6 +71,6 @@ TRUTH = Truth(
     fault="the scheduler belongs to the optimizer of before; the new one's learning rate never changes",
     names=("scheduler", "optimizer"),
     repair=(
-        '        self.optimizer.add_param_group({"params": list(self.model.trunk.parameters()), "lr": self.scheduler.get_last_lr()[0], "initial_lr": self.lr})\n        self.scheduler.base_lrs.append(self.lr)',
+        'self.optimizer.add_param_group({"params": list(self.model.trunk.parameters()), "lr": self.scheduler.get_last_lr()[0], "initial_lr": self.lr})\nself.scheduler.base_lrs.append(self.lr)',
     ),
 )

@@ -120,5 +120,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the adjoint of the parameters is overwritten in place of summed, backward() returns a wrong gradient",
     names=("ODEAdjoint",),
-    repair=("                    adj_p = adj_p + h * adfdp",),
+    repair=("adj_p = adj_p + h * adfdp",),
 )

@@ -99,5 +99,5 @@ def verify(agree):
 TRUTH = Truth(
     fault="the closure of L-BFGS does not clear the gradients",
     names=("zero_grad",),
-    repair=("        self.optimizer.zero_grad()\n        loss.backward()",),
+    repair=("self.optimizer.zero_grad()\nloss.backward()",),
 )

@@ -73,5 +73,5 @@ TRUTH = Truth(
     minor=True,
     fault="six batches are no multiple of four: two are carried over, and two more are never used",
     names=("step",),
-    repair=("        if accumulator.ready(i) or i + 1 == -(-len(x) // size):",),
+    repair=("if accumulator.ready(i) or i + 1 == -(-len(x) // size):",),
 )

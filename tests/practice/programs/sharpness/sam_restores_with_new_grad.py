@@ -69,5 +69,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="p.grad is that of the perturbed point by then: what is subtracted is not what was added",
     names=("sub_", "grad"),
-    repair=("        for p, e in zip(self.params, self.moved):",),
+    repair=("for p, e in zip(self.params, self.moved):",),
 )

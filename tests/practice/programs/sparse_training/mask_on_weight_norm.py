@@ -57,5 +57,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the mask is multiplied into a temporary tensor; the parametrized weight stays dense",
     names=("weight", "mul_"),
-    repair=("        self.layer.weight = self.layer.weight * self.mask",),
+    repair=("self.layer.weight = self.layer.weight * self.mask",),
 )

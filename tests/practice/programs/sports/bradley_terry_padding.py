@@ -63,5 +63,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="row 0 is declared padding, so team 0 gets no gradient",
     names=("strength", "padding_idx"),
-    repair=("        self.strength = nn.Embedding(n_teams, 4)",),
+    repair=("self.strength = nn.Embedding(n_teams, 4)",),
 )

@@ -115,6 +115,6 @@ TRUTH = Truth(
     fault="the lazily built projector is in no optimizer",
     names=("projector",),
     repair=(
-        "    learner(torch.rand(2, 3, 8, 8), torch.rand(2, 3, 8, 8))\n    opt = torch.optim.Adam(learner.parameters(), lr=1e-2)",
+        "learner(torch.rand(2, 3, 8, 8), torch.rand(2, 3, 8, 8))\nopt = torch.optim.Adam(learner.parameters(), lr=1e-2)",
     ),
 )

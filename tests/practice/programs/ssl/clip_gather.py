@@ -115,5 +115,5 @@ def verify(moved):
 TRUTH = Truth(
     fault="the gathered features carry no gradient to the encoders; the local features are not put back",
     names=("visual", "all_gather"),
-    repair=("    if not local_loss:",),
+    repair=("if not local_loss:",),
 )

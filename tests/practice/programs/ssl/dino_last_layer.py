@@ -115,7 +115,7 @@ TRUTH = Truth(
     fault="the last layer's gradients are cancelled too early, before backward(), so it trains in the epoch it should be frozen",
     names=("last_layer",),
     repair=(
-        "        pass",
-        "        clip_gradients(student, 3.0)\n        cancel_gradients_last_layer(epoch, student, freeze_last_layer)",
+        "pass",
+        "clip_gradients(student, 3.0)\ncancel_gradients_last_layer(epoch, student, freeze_last_layer)",
     ),
 )

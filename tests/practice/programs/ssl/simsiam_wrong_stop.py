@@ -109,5 +109,5 @@ def verify(still):
 TRUTH = Truth(
     fault="the predictor gets no gradient: its output is detached in place of the target",
     names=("predictor",),
-    repair=("    return -F.cosine_similarity(p, z.detach(), dim=-1).mean()",),
+    repair=("return -F.cosine_similarity(p, z.detach(), dim=-1).mean()",),
 )

@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="h.detach() truncates the backward to one step: the input of six steps ago gets no gradient",
     names=("detach",),
-    repair=("            h = a * h + self.b * x[:, t, :, None]",),
+    repair=("h = a * h + self.b * x[:, t, :, None]",),
 )

@@ -85,5 +85,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the hook stores detached features: the perceptual loss has a value but no gradient",
     names=("detach", "hook"),
-    repair=("            self.seen[key] = output",),
+    repair=("self.seen[key] = output",),
 )

@@ -71,5 +71,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="torch.tensor() copies the terms' numbers out of the graph; the likelihood has no gradient",
     names=("torch.tensor",),
-    repair=("    return torch.stack(terms).mean()",),
+    repair=("return torch.stack(terms).mean()",),
 )

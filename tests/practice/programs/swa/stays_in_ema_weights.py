@@ -85,5 +85,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="after an improved score the averaged weights stay in the model",
     names=("restore",),
-    repair=("        best = score",),
+    repair=("best = score",),
 )

@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="decoupled weight decay shrinks the rows whose gradient was set to zero: words that should stay change",
     names=("token_embedding", "weight"),
-    repair=("        optimizer.step()\n        table.data[keep] = old[keep]",),
+    repair=("optimizer.step()\ntable.data[keep] = old[keep]",),
 )

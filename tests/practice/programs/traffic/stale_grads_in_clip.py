@@ -64,5 +64,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the graph layer's gradients are never cleared, so they take ever more of the clipping norm from the readout",
     names=("spatial", "zero_grad"),
-    repair=("        model.zero_grad()",),
+    repair=("model.zero_grad()",),
 )

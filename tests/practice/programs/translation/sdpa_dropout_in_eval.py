@@ -73,5 +73,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the attention drops in evaluation too: dropout_p does not look at self.training",
     names=("scaled_dot_product_attention", "dropout_p"),
-    repair=("        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0.0)",),
+    repair=("y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0.0)",),
 )

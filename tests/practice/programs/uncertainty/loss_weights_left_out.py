@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="log_var has gradients, but is in no optimizer: the weights stay one",
     names=("log_var",),
-    repair=("    for name, p in [*model.named_parameters(), *criterion.named_parameters()]:",),
+    repair=("for name, p in [*model.named_parameters(), *criterion.named_parameters()]:",),
 )

@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="torch.normal(mu, sigma) gives mu and sigma a gradient of zero; the encoder never learns",
     names=("encoder", "normal"),
-    repair=("        return mu + log_sigma.exp() * torch.randn_like(mu)",),
+    repair=("return mu + log_sigma.exp() * torch.randn_like(mu)",),
 )

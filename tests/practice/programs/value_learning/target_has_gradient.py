@@ -65,5 +65,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the target is not detached: gradients flow through the value of the next state",
     names=("target", "detach"),
-    repair=("        return r + self.gamma * value.detach()",),
+    repair=("return r + self.gamma * value.detach()",),
 )

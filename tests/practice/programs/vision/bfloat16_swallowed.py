@@ -94,5 +94,5 @@ TRUTH = Truth(
     values=True,
     fault="steps of 2e-5 are lost in bfloat16 weights near 1: gamma and the norms never move",
     names=("gamma", "norm.weight"),
-    repair=("    return model",),
+    repair=("return model",),
 )

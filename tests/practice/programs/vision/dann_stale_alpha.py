@@ -104,5 +104,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the reversal layer keeps alpha = 0: the domain loss sends zeros to the feature extractor",
     names=("ReverseLayerF", "alpha"),
-    repair=("        self.schedule.step()\n        self.grl.alpha = self.schedule.alpha",),
+    repair=("self.schedule.step()\nself.grl.alpha = self.schedule.alpha",),
 )

@@ -118,5 +118,5 @@ def verify(moved):
 TRUTH = Truth(
     fault="all of backbone.body is frozen, the names do not begin with the layers to train",
     names=("backbone.body",),
-    repair=('        if all(not name.removeprefix("body.").startswith(layer) for layer in layers_to_train):',),
+    repair=('if all(not name.removeprefix("body.").startswith(layer) for layer in layers_to_train):',),
 )

@@ -115,5 +115,5 @@ def verify(hints):
 TRUTH = Truth(
     fault="both hooks store under one key: the hint loss compares the teacher's features with themselves and trains nothing",
     names=("hook", "layer1"),
-    repair=('            self.store[f"{prefix}/{name}"] = output',),
+    repair=('self.store[f"{prefix}/{name}"] = output',),
 )

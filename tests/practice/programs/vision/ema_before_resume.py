@@ -105,7 +105,7 @@ TRUTH = Truth(
     fault="the EMA was copied from the model before the checkpoint was loaded into it",
     names=("model_ema",),
     repair=(
-        "        start_epoch = resume_checkpoint(model, args.resume, optimizer) if args.resume else 0\n        model_ema = ModelEmaV2(model, decay=args.model_ema_decay)",
-        "        pass",
+        "start_epoch = resume_checkpoint(model, args.resume, optimizer) if args.resume else 0\nmodel_ema = ModelEmaV2(model, decay=args.model_ema_decay)",
+        "pass",
     ),
 )

@@ -84,5 +84,5 @@ TRUTH = Truth(
     fault="the cached features are inference tensors",
     raises="Inference tensors cannot be saved for backward",
     names=("inference_mode",),
-    repair=("    @torch.no_grad()",),
+    repair=("@torch.no_grad()",),
 )

@@ -100,5 +100,5 @@ TRUTH = Truth(
     minor=True,
     fault="gradients left over from an epoch's incomplete accumulation are added to the next epoch's first step",
     names=("step",),
-    repair=("        pass\n    optimizer.zero_grad()",),
+    repair=("pass\n    optimizer.zero_grad()",),
 )

@@ -109,5 +109,5 @@ def verify(regrown):
 TRUTH = Truth(
     fault="the gradient hook returns None, the mask has no effect and pruned weights move",
     names=("hook",),
-    repair=("            return grad * mask",),
+    repair=("return grad * mask",),
 )

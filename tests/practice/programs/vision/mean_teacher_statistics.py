@@ -116,5 +116,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the teacher's running statistics are never updated (averaging takes parameters only, teacher is in eval)",
     names=("running_mean", "teacher"),
-    repair=("    return list(module.parameters()) + list(module.buffers())",),
+    repair=("return list(module.parameters()) + list(module.buffers())",),
 )

@@ -120,5 +120,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="mixup changes its batch in place, and the batch is a view of the data set",
     names=("images", "mul_"),
-    repair=("        x.set_((x * lam).add_(x_flipped))",),
+    repair=("x.set_((x * lam).add_(x_flipped))",),
 )

@@ -106,5 +106,5 @@ def verify(leaks):
 TRUTH = Truth(
     fault="the fine loss flows into the coarse network through the sampled depths",
     names=("z_samples",),
-    repair=("    z_samples = sample_pdf(z_mid, weights[..., 1:-1], N_importance).detach()",),
+    repair=("z_samples = sample_pdf(z_mid, weights[..., 1:-1], N_importance).detach()",),
 )

@@ -114,5 +114,5 @@ def verify(ratios):
 TRUTH = Truth(
     fault="adaptive_clip_grad never writes the clipped gradients back",
     names=("adaptive_clip_grad",),
-    repair=("        g_data.copy_(torch.where(grad_norm < max_norm, g_data, clipped_grad))",),
+    repair=("g_data.copy_(torch.where(grad_norm < max_norm, g_data, clipped_grad))",),
 )

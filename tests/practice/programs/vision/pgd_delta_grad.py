@@ -105,7 +105,5 @@ def verify(fresh):
 TRUTH = Truth(
     fault="delta.grad is not cleared between the steps of the attack",
     names=("delta",),
-    repair=(
-        "                delta.data = clamp(d, lower_limit - X, upper_limit - X)\n                delta.grad.zero_()",
-    ),
+    repair=("delta.data = clamp(d, lower_limit - X, upper_limit - X)\ndelta.grad.zero_()",),
 )

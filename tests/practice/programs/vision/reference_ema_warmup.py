@@ -102,5 +102,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the average is reset after every step, the EMA always equals the model",
     names=("n_averaged", "model_ema"),
-    repair=("            if epoch < args.lr_warmup_epochs:",),
+    repair=("if epoch < args.lr_warmup_epochs:",),
 )

@@ -110,5 +110,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="model.train() undoes freeze_bn(), the running statistics move on",
     names=("running_mean",),
-    repair=("        self.model.train()\n        if self.model.should_freeze:\n            self.model.freeze_bn()",),
+    repair=("self.model.train()\nif self.model.should_freeze:\n    self.model.freeze_bn()",),
 )

@@ -103,5 +103,5 @@ TRUTH = Truth(
     fault="sqrt at zero distance gives NaN gradients, and all weights become NaN",
     values=True,
     names=("sqrt",),
-    repair=("    return torch.sqrt(((a - b) ** 2).sum(dim=1) + 1e-8)",),
+    repair=("return torch.sqrt(((a - b) ** 2).sum(dim=1) + 1e-8)",),
 )

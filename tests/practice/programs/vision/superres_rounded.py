@@ -112,5 +112,5 @@ def verify(reach):
 TRUTH = Truth(
     fault="round() in the loss has zero gradient, the pixel loss trains nothing",
     names=("round",),
-    repair=("        pixel = self.mse(output, target)",),
+    repair=("pixel = self.mse(output, target)",),
 )

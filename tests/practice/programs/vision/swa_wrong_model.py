@@ -111,5 +111,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the averaged model is evaluated with BatchNorm statistics it never measured (they are copies of the network's)",
     names=("swa_model", "running_mean"),
-    repair=("        update_bn(loader, self.swa_model)",),
+    repair=("update_bn(loader, self.swa_model)",),
 )

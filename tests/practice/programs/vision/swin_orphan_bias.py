@@ -96,7 +96,5 @@ TRUTH = Truth(
     fault="the bias table is a product of a parameter, it is in no optimizer and no checkpoint",
     raises="Trying to backward through the graph a second time",
     names=("relative_position_bias_table",),
-    repair=(
-        "        self.relative_position_bias_table = nn.Parameter(torch.randn((2 * window - 1) ** 2, heads) * 0.02)",
-    ),
+    repair=("self.relative_position_bias_table = nn.Parameter(torch.randn((2 * window - 1) ** 2, heads) * 0.02)",),
 )

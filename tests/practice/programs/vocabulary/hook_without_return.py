@@ -70,5 +70,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the hook only binds a local name; without a return value the gradient stays as it was",
     names=("hook", "word"),
-    repair=("        return grad * mask",),
+    repair=("return grad * mask",),
 )

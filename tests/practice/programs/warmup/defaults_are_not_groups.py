@@ -78,5 +78,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="defaults are read when a group is added only; param_groups keep lr = 0",
     names=("lr",),
-    repair=('        self.inner.param_groups[0]["lr"] = self.schedule(self.steps)',),
+    repair=('self.inner.param_groups[0]["lr"] = self.schedule(self.steps)',),
 )

@@ -72,5 +72,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="assign=True puts the same tensors in both models; the teacher is the student",
     names=("load_state_dict", "assign"),
-    repair=("        model.load_state_dict({k: v.clone() for k, v in state.items()}, assign=True)",),
+    repair=("model.load_state_dict({k: v.clone() for k, v in state.items()}, assign=True)",),
 )

@@ -74,7 +74,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="weight_norm replaces weight by original0 and original1, which the optimizer never got; only the biases learn",
     names=("weight",),
-    repair=(
-        "    task.on_fit_start()\n    task.on_fit_start = lambda: None\n    optimizer = task.configure_optimizers()",
-    ),
+    repair=("task.on_fit_start()\ntask.on_fit_start = lambda: None\noptimizer = task.configure_optimizers()",),
 )
