@@ -68,5 +68,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="delta.grad accumulates over the iterations of the attack",
     names=("delta", "grad"),
-    repair=("delta.clamp_(-self.epsilon, self.epsilon)\n            delta.grad = None",),
+    repair=("delta.clamp_(-self.epsilon, self.epsilon)\ndelta.grad = None",),
 )

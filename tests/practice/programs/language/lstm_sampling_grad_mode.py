@@ -34,7 +34,7 @@ class Sampler:
     def sample(self, prompt):
         was_training = self.model.training
         self.model.eval()
-        torch.set_grad_enabled(False)  # cause
+        torch.set_grad_enabled(False)  # also
         ids = torch.tensor([prompt])
         logits, state = self.model(ids)
         out = list(prompt)
@@ -42,7 +42,7 @@ class Sampler:
             token = self.next_token(logits)
             if token.item() == EOS:
                 self.model.train(was_training)
-                return out  # also
+                return out  # cause
             out.append(token.item())
             logits, state = self.model(token, state)
         torch.set_grad_enabled(True)
@@ -95,7 +95,5 @@ TRUTH = Truth(
     fault="the sampler returns early with gradients still disabled",
     raises="element 0 of tensors does not require grad",
     names=("set_grad_enabled",),
-    repair=(
-        "with torch.no_grad():\n    return self._sample(prompt, was_training)\n\n    def _sample(self, prompt, was_training):",
-    ),
+    repair=("torch.set_grad_enabled(True)\nreturn out",),
 )

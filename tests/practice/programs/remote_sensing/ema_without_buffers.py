@@ -63,6 +63,8 @@ TRUTH = Truth(
     fault="running_mean and running_var of the EMA model are never updated, in evaluation it normalises wrongly",
     names=("running_mean", "running_var"),
     repair=(
-        "s.lerp_(p, 1 - self.decay)\n        for s, b in zip(self.shadow.buffers(), model.buffers()):\ns.copy_(b)",
+        "s.lerp_(p, 1 - self.decay)\n"
+        "for own, given in zip(self.shadow.buffers(), model.buffers()):\n"
+        "    own.copy_(given)",
     ),
 )

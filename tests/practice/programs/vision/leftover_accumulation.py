@@ -56,8 +56,8 @@ class NativeScaler:
 
 def train_one_epoch(epoch, model, loader, optimizer, loss_scaler, accum_steps=2):
     model.train()
-    if epoch == 0:
-        optimizer.zero_grad()  # cause
+    if epoch == 0:  # cause
+        optimizer.zero_grad()
     held = [p.grad is not None and bool(p.grad.abs().sum() > 0) for p in model.parameters()]
     last_accum_steps = len(loader) % accum_steps
     losses = []
@@ -100,5 +100,5 @@ TRUTH = Truth(
     minor=True,
     fault="gradients left over from an epoch's incomplete accumulation are added to the next epoch's first step",
     names=("step",),
-    repair=("pass\n    optimizer.zero_grad()",),
+    repair=("if epoch >= 0:",),
 )
