@@ -23,8 +23,8 @@ def _problem(analysis: Analysis, found: TakenOver) -> Problem:
     called = callee(analysis.capture.place(found.call.site)) or "the model called here"
     return Problem(
         "warning",
-        f"{called} is {learner} itself since it was assigned: before that, the same line called a model with parameters of its "
-        f"own. Each step() now moves {called} as well, and its outputs are constants for backward()",
+        f"{called} is {learner} itself since it was assigned: before that, the same line called another model, with other "
+        f"parameters. Each step() now moves {called} as well, and its outputs are constants for backward()",
         f"Copy the values instead of the model: `{called}.load_state_dict({learner}.state_dict())`, or assign "
         f"`copy.deepcopy({learner})`.",
         analysis.places(

@@ -5,18 +5,16 @@ The program asks where the NaN are, so it knows of them. 0 * NaN is NaN, in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.values import filled
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.origins import is_meant, ops_above
@@ -49,7 +47,12 @@ def missing_values(analysis: Analysis, fault: ValueFault, run: Backward) -> Miss
 
 
 def computed_with_missing(
-    analysis: Analysis, found: Missing, run: Backward, spoilt: tuple[str, ...], hidden: tuple[Location, ...]
+    analysis: Analysis,
+    found: Missing,
+    fault: ValueFault,
+    run: Backward,
+    spoilt: tuple[str, ...],
+    hidden: tuple[Location, ...],
 ) -> Problem:
     """The op that computes with them is what to edit, not where they come from; ``hidden``: what masks them too late."""
     name = name_of(analysis, found.tensor)
@@ -58,7 +61,7 @@ def computed_with_missing(
         "error",
         f"{name} holds NaN for missing values, and `{found.met.name}` computes with them before the mask of "
         f"`{found.asked.name}` leaves them out: 0 * NaN is NaN, so {gets}",
-        f"Replace them before `{found.met.name}`: `torch.nan_to_num({_simple(name)})`, or index both operands with the mask "
+        f"Replace them before `{found.met.name}`: `{_simple(name)}.nan_to_num()`, or index both operands with the mask "
         "first: `pred[mask]`, `target[mask]`.",
         (
             *analysis.places((found.met, "computes with NaN here"), (found.asked, "mask made here")),
@@ -67,16 +70,8 @@ def computed_with_missing(
         ),
         (*spoilt, name, found.met.name),
         ops=(found.met.index,),
-        cures=tuple(_filled(analysis, found)),
+        cures=tuple(filled(analysis, fault, run)),
     )
-
-
-def _filled(analysis: Analysis, found: Missing) -> Iterator[Remedies]:
-    place = analysis.capture.place(found.met.site)
-    if place is not None and found.met.inputs and found.tensor == found.met.inputs[-1]:
-        yield (Operand(place, "last", "torch.nan_to_num({})"),)
-    if place is not None and found.met.inputs and found.tensor == found.met.inputs[0]:
-        yield (Operand(place, "first", "torch.nan_to_num({})"),)
 
 
 def _simple(name: str) -> str:

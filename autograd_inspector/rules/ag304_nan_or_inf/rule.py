@@ -159,7 +159,7 @@ def _produced(
 ) -> Problem:
     missing = missing_values(analysis, fault, run)
     if missing is not None:
-        return computed_with_missing(analysis, missing, run, spoilt, hidden)
+        return computed_with_missing(analysis, missing, fault, run, spoilt, hidden)
     what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
     names = join_names(name_of(analysis, r.tensor) for r in fault.outputs)
     ends = analysis.user_frames(run.site, "backward called here")
