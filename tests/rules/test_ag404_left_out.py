@@ -489,6 +489,7 @@ def test_groups_by_name_of_a_compiled_model():
     """All groups are empty, for each name has the wrapper in front: a warning, which says so."""
 
     def program(*, wrapper):
+        torch._dynamo.reset()  # What another test compiled would be compiled anew, and that is reported.
         net = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)), backend="eager")
         named = dict((net if wrapper else net._orig_mod).named_parameters())
         groups = [{"params": [p for name, p in named.items() if name.startswith(start)]} for start in ("0", "2")]
