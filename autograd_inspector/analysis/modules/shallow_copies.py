@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.modules.call_ops import ops_within
 from autograd_inspector.analysis.modules.repeated import Calls
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import OptimizerRecord
@@ -52,9 +52,7 @@ def _learns(analysis: Analysis, call: ModuleCall, event: ModuleCopied) -> bool:
     """Whether the first op of the call that reads one of the parameters has a graph, and that one is stepped."""
     capture = analysis.capture
     learning = analysis.optimized_trainable.intersection(event.tensors)
-    behind = next((other.id for other in capture.calls[call.id + 1 :] if other.parent < call.id), len(capture.calls))
-    following = takewhile(lambda op: call.id <= op.call < behind, capture.ops[call.at :])
-    return any(op.recorded and not learning.isdisjoint(op.inputs) for op in following)
+    return any(op.recorded and not learning.isdisjoint(op.inputs) for op in ops_within(capture, call))
 
 
 def trained_together(analysis: Analysis) -> Iterator[TrainedTogether]:

@@ -6,13 +6,14 @@ A target network, a teacher or an old policy that was assigned, and not copied, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import callee
-from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.analysis.modules.call_ops import ops_within
+from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ModelsShared
 
 _BOTH = 2
@@ -56,25 +57,19 @@ def _found(
     learning &= analysis.optimized_trainable & analysis.received_gradient
     if former[-1].type != first.type or not own or not learning or own & (learning | analysis.capture.optimized):
         return None
-    if any(op.recorded for call in (*former, *later) for op in _within(analysis, call)):
+    if any(op.recorded for call in (*former, *later) for op in ops_within(analysis.capture, call)):
         return None
     moved = any(first.at <= step.at < last.at and not learning.isdisjoint(step.held) for step in analysis.capture.steps)
     same = (call for call in others if (call.root, call.path) == (first.root, first.path) and call.at > former[-1].at)
-    trained = next((call for call in same if any(op.recorded for op in _within(analysis, call))), None)
+    trained = next((call for call in same if any(op.recorded for op in ops_within(analysis.capture, call))), None)
     return TakenOver(first, trained, _named(analysis, first)) if moved and trained is not None else None
-
-
-def _within(analysis: Analysis, call: ModuleCall) -> Iterator[Op]:
-    """The ops of a call, and of those inside of it."""
-    capture = analysis.capture
-    behind = next((other.id for other in capture.calls[call.id + 1 :] if other.parent < call.id), len(capture.calls))
-    following = map(capture.ops.__getitem__, range(call.at, len(capture.ops)))
-    return takewhile(lambda op: call.id <= op.call < behind, following)
 
 
 def _parameters(analysis: Analysis, call: ModuleCall) -> frozenset[int]:
     tensors = analysis.capture.tensors
-    return frozenset(t for op in _within(analysis, call) for t in op.inputs if tensors[t].kind == "parameter")
+    return frozenset(
+        t for op in ops_within(analysis.capture, call) for t in op.inputs if tensors[t].kind == "parameter"
+    )
 
 
 def _named(analysis: Analysis, call: ModuleCall) -> ModelsShared | None:
