@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
@@ -132,7 +133,7 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         "warning",
         f"`{found.stacked.name}` gets the same tensor {found.count} times: {name} was kept without a copy each time, "
         f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
-        f"Keep a copy of each: `{_simple(name)}.clone()` where it is stored, or compute a new tensor instead of changing it "
+        f"Keep a copy of each: `{name if is_path(name) else 'tensor'}.clone()` where it is stored, or compute a new tensor instead of changing it "
         "in place.",
         analysis.places((found.changed, "changed in place here"), (found.stacked, "combined here")),
         (name,),
@@ -142,10 +143,6 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
             for place in analysis.user_frames(found.changed.site, "")[:1]
         ),
     )
-
-
-def _simple(name: str) -> str:
-    return name if name.replace(".", "").isidentifier() else "tensor"
 
 
 def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:

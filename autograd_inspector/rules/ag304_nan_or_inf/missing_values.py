@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.values import filled
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -61,7 +62,7 @@ def computed_with_missing(
         "error",
         f"{name} holds NaN for missing values, and `{found.met.name}` computes with them before the mask of "
         f"`{found.asked.name}` leaves them out: 0 * NaN is NaN, so {gets}",
-        f"Replace them before `{found.met.name}`: `{_simple(name)}.nan_to_num()`, or index both operands with the mask "
+        f"Replace them before `{found.met.name}`: `{name if is_path(name) else 'target'}.nan_to_num()`, or index both operands with the mask "
         "first: `pred[mask]`, `target[mask]`.",
         (
             *analysis.places((found.met, "computes with NaN here"), (found.asked, "mask made here")),
@@ -72,7 +73,3 @@ def computed_with_missing(
         ops=(found.met.index,),
         cures=tuple(filled(analysis, fault, run)),
     )
-
-
-def _simple(name: str) -> str:
-    return name if name.replace(".", "").isidentifier() else "target"
