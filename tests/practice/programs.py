@@ -46,8 +46,9 @@ def run(module: ModuleType) -> object:
     """Run a loaded program to its end.
 
     Returns what `run()` returns, or the exception that ended it. A program that leaves grad mode off does so for none
-    of the others.
+    of the others; distributions check their arguments, as they do until Dynamo first runs in a process.
     """
+    torch.distributions.Distribution.set_default_validate_args(__debug__)
     if hasattr(module, "setup"):
         module.setup()
     try:
