@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.freezing.freeze import freeze
-from autograd_inspector.capture.observers.backward.runs import walk_roots
+from autograd_inspector.capture.observers.backward.living import walk_roots
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.recording.recording import Recording, new_recording

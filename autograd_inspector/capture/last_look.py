@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograd_inspector.capture.failing import Failures, origin
-from autograd_inspector.capture.observers.backward.runs import walk_alive
+from autograd_inspector.capture.observers.backward.living import walk_alive
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.modules.unmatched_freezing import note_unmatched_freezing

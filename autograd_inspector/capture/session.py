@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.failing import Failures
 from autograd_inspector.capture.freezing.freeze import freeze
+from autograd_inspector.capture.graph_walk.unwalked import tell_by_ops
 from autograd_inspector.capture.interim import Interim
 from autograd_inspector.capture.last_look import LastLook
 from autograd_inspector.capture.lines.frames import running
@@ -79,7 +80,8 @@ class Session:
     ``yields``: it was opened around the program, by a command or a magic, not in it. A capture that the program opens
     itself then ends this one, which is better than an error in a program that runs well without us.
     ``eager``: what ``torch.compile`` made runs uncompiled. ``vitals`` goes on with the statistics of earlier captures.
-    ``followed``: a front end may ask what is certain while the program runs.
+    ``followed``: a front end may ask what is certain while the program runs. ``flight``: there is a report only if the
+    program raises.
     """
 
     def __init__(
@@ -91,12 +93,14 @@ class Session:
         eager: bool = False,
         vitals: Vitals | None = None,
         followed: bool = False,
+        flight: bool = False,
     ) -> None:
         self.yields = yields
         self._eager = eager
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
         self.recording = new_recording(stop, values=values, vitals=vitals or (Vitals() if values else None))
+        self.recording.flight = flight
         self._failures = Failures(self.recording)
         self.fail = self._failures.fail
         self.guard = Guard(self.recording, self.fail)
@@ -236,6 +240,7 @@ class Session:
             recording.closed = False  # Nothing observes any more: what the program holds can be looked at.
         if not recording.closed:
             LastLook(recording, self.modules, self.optimizers, self._failures).take(raised=error is not None)
+        tell_by_ops(recording)
         recording.closed = True
         history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
         if recording.vitals is not None:

@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.observers.optimizers.placement import unwrapped
-from autograd_inspector.capture.retention.folding import WHOLE
+from autograd_inspector.capture.retention.folding import WHOLE_IN_FLIGHT
 from autograd_inspector.capture.session import Session
 from autograd_inspector.capture.undisturbed.holding import Held
 from autograd_inspector.capture.vitals.collector import Vitals
@@ -43,7 +43,7 @@ class StepCaptures:
         session = self.session
         if session is None or session.over or session.failure or not self._lasting:
             return False
-        return self._steps < WHOLE and session.recording.ops.kept < MOST_OPS
+        return self._steps < WHOLE_IN_FLIGHT and session.recording.ops.kept < MOST_OPS
 
     def begin(self, step: int, models: Iterable[nn.Module], optimizers: Iterable[Any], *, lasting: bool) -> None:
         """Record that step, in the open capture or in a new one; ``lasting``: and those that follow."""
@@ -83,6 +83,7 @@ class StepCaptures:
             yields=True,
             vitals=self._vitals,
             eager=self._options.get("compiled") == "eager",
+            flight=lasting,
         )
         session.start(held=self._held)
         if lasting:

@@ -7,7 +7,7 @@ import torch
 from transformers import Trainer, TrainingArguments
 
 import autograd_inspector
-from autograd_inspector.capture.retention.folding import WHOLE
+from autograd_inspector.capture.retention.folding import WHOLE_IN_FLIGHT
 from autograd_inspector.capture.session import Session, current, open_session
 from autograd_inspector.integrations import step_captures
 from autograd_inspector.integrations.stepwise import Stepwise
@@ -53,8 +53,8 @@ def recurrent(folder):
 
 
 def test_steps_that_nobody_chose_share_a_capture(tmp_path, begun):
-    """Step 1 is chosen and has its own; 16 steps later another begins."""
-    Loop(tmp_path, formats=()).run(2 + WHOLE)
+    """Step 1 is chosen and has its own; 64 steps later another begins."""
+    Loop(tmp_path, formats=()).run(2 + WHOLE_IN_FLIGHT)
     assert len(begun) == 3
 
 

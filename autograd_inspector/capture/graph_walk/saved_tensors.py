@@ -30,10 +30,14 @@ _NONE: tuple[SavedTensor, ...] = ()
 
 
 class SavedTensors:
-    """Reads them, for one walk. The ledger has taken in all ops."""
+    """Reads them, for one walk. The ledger has taken in all ops.
 
-    def __init__(self, recording: Recording) -> None:
+    ``late``: the run that they were saved for has begun, so that what is freed is told of every node.
+    """
+
+    def __init__(self, recording: Recording, *, late: bool = False) -> None:
         self._recording = recording
+        self._late = late
         self._alone = not has_dispatch_modes()
         """No code of the program's can run where autograd is asked of a plain tensor."""
         self._aliased = recording.ledger.has_aliases
@@ -60,7 +64,7 @@ class SavedTensors:
             try:
                 raw = getattr(node, attribute)
             except RuntimeError as error:
-                if made[0] < 0 and "freed" in message_of(error):
+                if (self._late or made[0] < 0) and "freed" in message_of(error):
                     saved.append(freed(name))
                 continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
             if type(raw) is tuple or type(raw) is list:
@@ -161,7 +165,7 @@ class SavedTensors:
             return
         tensor = raw.data
         if tensor is None:
-            if ask and made[0] < 0 and verify(node, name)[0] == "freed":
+            if ask and (self._late or made[0] < 0) and verify(node, name)[0] == "freed":
                 into.append(freed(name))
             return
         kept = self._unchecked(name, tensor, made)

@@ -43,12 +43,21 @@ class StandIns:
 
     def below(self, ends: Iterable[int]) -> None:
         """Nodes that the walk met and did not open get the edges that the records tell of, and so on down."""
-        recording, nodes = self._recording, self._nodes
-        recording.lineage.update(recording)
-        number = len(nodes)
+        self._recording.lineage.update(self._recording)
+        first = len(self._nodes)
         for end in ends:
             self._go_on(end, told_by="edge")
-        while number < len(nodes):
+        self._open(first)
+
+    def behind(self, origins: Iterable[int]) -> list[int]:
+        """The places of nodes for some ops and leaves (``-2 - leaf``), with all that lies below them."""
+        first = len(self._nodes)
+        places = [self._number(origin) for origin in origins]
+        self._open(first)
+        return places
+
+    def _open(self, number: int) -> None:
+        while number < len(self._nodes):
             self._go_on(number, told_by="op")
             number += 1
 

@@ -28,7 +28,7 @@ _NONE: tuple[SavedTensor, ...] = ()
 class Walk:
     """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
 
-    def __init__(self, recording: Recording, *, keep: bool = False) -> None:
+    def __init__(self, recording: Recording, *, keep: bool = False, late: bool = False) -> None:
         self.recording = recording
         self.keep = keep or recording.values is not None or recording.vitals is not None
         self.live: list[tuple[int, Any]] = []
@@ -46,7 +46,7 @@ class Walk:
         self._bounds = recording.sequence_bounds()
         recording.ledger.update(recording)
         recording.recorded.look(recording)
-        self._saved = SavedTensors(recording)
+        self._saved = SavedTensors(recording, late=late)
 
     def graph(self, roots: Iterable[Edge]) -> AutogradGraph:
         """All nodes below the given results of grad_fn nodes as they are now, whatever is recorded of them."""

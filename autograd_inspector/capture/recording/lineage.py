@@ -160,6 +160,14 @@ class Lineage:
             later = not wanted
         return later
 
+    def origin(self, recording: Records, tensor: int, now: int) -> int | None:
+        """The op that had given a tensor its history by then, or ``-2 - leaf``; None: nothing tells."""
+        origin = self._behind(recording, tensor, now)
+        if origin is not None and origin >= now:  # Modified since: what made it tells.
+            fact = recording.registry.facts.get(tensor)
+            origin = None if fact is None or fact[FACT_BIRTH] < 0 else fact[FACT_BIRTH]
+        return None if origin == UNKNOWN else origin
+
     def leaves(self) -> Iterator[int]:
         """All leaves that some op read."""
         return (

@@ -60,6 +60,8 @@ class Recording(Records):
     extensions: Extensions = field(default_factory=Extensions)
     state_owners: StateOwners = field(default_factory=StateOwners)
     shared_variables: SharedVariables = field(default_factory=SharedVariables)
+    flight: bool = False
+    """Nobody reads the records unless the program raises: a graph like that of the step before need not be walked."""
     recording: bool = True
     """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
     inside_opaque: bool = False

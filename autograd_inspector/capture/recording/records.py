@@ -45,6 +45,8 @@ class Records:
     backwards: Window[Backward] = field(default_factory=Window)
     running: list[int] = field(default_factory=list)
     """Those of the backwards that have not returned, the innermost last."""
+    unwalked: list[int] = field(default_factory=list)
+    """Those of the backwards whose graph nobody has walked: the records of ops tell of it, where anybody asks."""
     checkpointed: list[tuple[int, SavedTensor]] = field(default_factory=list)
     """(the next op, a tensor that activation checkpointing keeps until backward)."""
     steps: list[Step] = field(default_factory=list)

@@ -7,6 +7,7 @@ never folded.
 
 from __future__ import annotations
 
+from autograd_inspector.capture.graph_walk.unwalked import tell_by_ops
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
@@ -22,6 +23,8 @@ from autograd_inspector.model.steps_history import History
 
 WHOLE = 16
 """A capture of no more complete steps than these, and the one under way, is kept as it is."""
+WHOLE_IN_FLIGHT = 64
+"""The same of one that has a report only if the program raises: nobody reads it meanwhile, and a new one costs more."""
 EVERY = 4
 """Later on so many steps are folded at once: a fold looks at all that stays."""
 KEPT = 1
@@ -35,6 +38,7 @@ class Folding:
     def __init__(self, recording: Recording, modules: Modules, regions: Regions, optimizers: Optimizers) -> None:
         self.recording = recording
         self.folded = 0
+        self._whole = WHOLE_IN_FLIGHT if recording.flight else WHOLE
         self._modules = modules
         self._regions = regions
         self._optimizers = optimizers
@@ -65,7 +69,7 @@ class Folding:
         self.recording.kept.rounds.stepped(role, self.recording)
         if self._iterations.stepped(role):
             self._ends.append(self._last)
-            if len(self._ends) > (KEPT + EVERY if self.folded else WHOLE):
+            if len(self._ends) > (KEPT + EVERY if self.folded else self._whole):
                 uninterrupted(self._fold)
         self._last = op + 1
         self._first = self._first if self._first >= 0 else op
@@ -94,7 +98,7 @@ class Folding:
     def finish(self, *, raised: bool) -> History:
         """The program is done: the history of its steps. The recording is numbered from 0 again where it was folded."""
         recording, end = self.recording, len(self.recording.ops)
-        if len(self._ends) > (KEPT if self.folded else WHOLE):
+        if len(self._ends) > (KEPT if self.folded else self._whole):
             self._fold()
         stored = self._parameters()
         starts = (self._start, *self._ends)
@@ -148,6 +152,7 @@ class Folding:
     def _fold(self) -> None:
         """Fold all but the last complete steps."""
         recording, registry = self.recording, self.recording.registry
+        tell_by_ops(recording)
         count = len(self._ends) - KEPT
         cut = self._ends[count - 1]
         stored = self._parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import takewhile
 from math import prod
 from typing import Any
@@ -10,10 +10,17 @@ from typing import Any
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograd_inspector.capture.graph_walk.regions import Edge
+from autograd_inspector.capture.graph_walk.unwalked import Repeats, as_it_began, tell_by_ops
 from autograd_inspector.capture.graph_walk.walk import Walk
 from autograd_inspector.capture.lines.local_names import held_modules, user_frames
 from autograd_inspector.capture.module_tree import parameters_of
+from autograd_inspector.capture.observers.backward.arguments import (
+    ends_of,
+    inputs_of,
+    node_behind,
+    options_of,
+    seeds_of,
+)
 from autograd_inspector.capture.observers.backward.arrivals import Arrivals
 from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved, note_unpacking
 from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
@@ -30,11 +37,9 @@ from autograd_inspector.capture.tensors.attributes import (
     gradient_of,
     is_leaf,
     needs_grad,
-    node_of,
     retains_grad,
     shape_of,
 )
-from autograd_inspector.capture.tensors.reading import any_nonzero
 from autograd_inspector.capture.torch_private.compiled import compiles_backward, is_compiling
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.capture.torch_private.modes import is_on
@@ -44,7 +49,7 @@ from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, 
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.capture.undisturbed.recursion import FOR_ENGINE, RecursionLimit
 from autograd_inspector.messages import text_of
-from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -89,6 +94,7 @@ class Engine:
         self._guard = guard
         self._hooks: dict[int, NodeHooks] = {}
         self._arrivals: dict[int, Arrivals] = {}
+        self._repeats = Repeats(recording)
 
     def install(self, into: Installation) -> None:
         """A probe in the engine's entry."""
@@ -127,7 +133,7 @@ class Engine:
             put_back(error)
             self._back(run)
             if run.number is not None and run.open:
-                self._guard.run(self._failed, run.number, run.outputs, _inputs(run.args, run.kwargs), error)
+                self._guard.run(self._failed, run.number, run.outputs, inputs_of(run.args, run.kwargs), error)
             self._left(run)
 
     def _left(self, run: _Run) -> None:
@@ -156,10 +162,13 @@ class Engine:
         recording = self.recording
         if recording.at_rest is not None:
             recording.at_rest()
-        options = _options(args, kwargs)
-        inputs = _inputs(args, kwargs)
+        options = options_of(args, kwargs)
+        repeated = self._repeated(outputs, options, kwargs)
+        if repeated is not None:
+            return self._begin_unwalked(outputs, *repeated)
+        inputs = inputs_of(args, kwargs)
         walk = Walk(recording)
-        head = walk.record(_ends(outputs))
+        head = walk.record(ends_of(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [recording.id_of(t) for t in inputs]
         if accumulate or not wanted:
@@ -199,9 +208,38 @@ class Engine:
         if recording.vitals is not None:
             watch_memory(recording, recording.vitals, walk.live, self._hooks[number])
         if recording.values is not None:
-            seeds = _seeds(outputs, args[0] if args else (), head.roots)
+            seeds = seeds_of(outputs, args[0] if args else (), head.roots)
             nodes = recording.recorded.nodes
             recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number], walk.inside)
+        return number
+
+    def _repeated(
+        self, outputs: Any, options: dict[str, Any], kwargs: dict[str, Any]
+    ) -> tuple[int, dict[int, Tensor]] | None:
+        """(site, the leaves) of a plain backward() that repeats an earlier one, in a capture for failures alone."""
+        recording = self.recording
+        if not recording.flight or recording.running or recording.values is not None or recording.vitals is not None:
+            return None
+        if not kwargs.get("accumulate_grad") or len(outputs) != 1 or not isinstance(outputs[0], Tensor):
+            return None
+        if any(options.get(name) for name in ("retain_graph", "create_graph", "inputs")):
+            return None
+        site = recording.stacks.here(0)
+        leaves = self._repeats.leaves(site)
+        return None if leaves is None else (site, leaves)
+
+    def _begin_unwalked(self, outputs: Any, site: int, leaves: dict[int, Tensor]) -> int:
+        recording = self.recording
+        number, now = len(recording.backwards), len(recording.ops)
+        recording.kept.look(recording, leaves)
+        stale = tuple([t for t, leaf in leaves.items() if gradient_of(leaf) is not None])
+        root = recording.id_of(outputs[0])
+        recording.backwards.append(
+            Backward(number, "backward", now, now, site, (root,), GraphHead(), tuple(leaves), stale=stale)
+        )
+        recording.unwalked.append(number)
+        recording.running.append(number)
+        self._reductions.began(number, leaves)
         return number
 
     def _weights(self, outputs: Any, gradients: Any) -> Iterator[int]:
@@ -231,14 +269,21 @@ class Engine:
         """Look at the saved tensors again: recomputation inside backward may have modified them."""
         recording = self.recording
         record = recording.backwards[number]
-        walk = Walk(recording, keep=True)
-        after = walk.graph(_ends(outputs))
+        late = number in recording.unwalked
+        tell_by_ops(recording, but=number)
+        walk = Walk(recording, keep=True, late=late)
+        after = walk.graph(ends_of(outputs))
         tensors = [tensor for _, tensor in recording.registry.alive({hook.tensor for hook in recording.tensor_hooks})]
         kept = record.retain_graph or record.create_graph
-        before = graph_below(recording.recorded.nodes, record.graph)
+        if late:
+            recording.unwalked.remove(number)
+            record = replace(record, reached=tuple(walk.leaves))
+            before = as_it_began(recording, number, after)
+        else:
+            before = graph_below(recording.recorded.nodes, record.graph)
         failure = Failure(error, before, after, dict(walk.live), walk.leaves, tensors, inputs, kept=kept)
         at = failing_node(failure)
-        graph = marked(merged(before, after), after.nodes[at] if at >= 0 else None)
+        graph = marked(after if late else merged(before, after), after.nodes[at] if at >= 0 else None)
         _, head = recording.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
         recording.backwards[number] = replace(record, graph=head, error=text_of(error))
         name_involved(recording, graph)
@@ -267,8 +312,9 @@ class Engine:
                     recording.values.leaf(number, tensor_id, gradient)
         taken = tuple(t for t in empty if t in used)
         recording.backwards[number] = replace(record, end=len(recording.ops), empty=tuple(empty), taken=taken)
-        if not record.retain_graph:
-            nodes = [_node(each) for each in _options(args, kwargs).get("inputs") or ()]
+        self._repeats.ended(recording.backwards[number])
+        if not record.retain_graph and number not in recording.unwalked:
+            nodes = [node_behind(each) for each in options_of(args, kwargs).get("inputs") or ()]
             recording.recorded.spend(record.graph.roots, nodes)
 
     def _with_arrivals(self, number: int, used: Collection[int]) -> Backward:
@@ -299,57 +345,3 @@ class Engine:
         traits = 0 if record.create_graph or any(entry.requires_grad for entry in entries) else int(Trait.CUT)
         outputs = tuple(entry.tensor for entry in entries)
         recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
-
-
-def _options(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
-    return dict(zip(names, args, strict=False)) | kwargs
-
-
-def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-    """The tensors that alone are to get a gradient."""
-    return [tensor for tensor in _options(args, kwargs).get("inputs") or () if isinstance(tensor, Tensor)]
-
-
-def _ends(outputs: Any) -> list[Edge]:
-    """(node, which of its results) of each."""
-    return [(node, end.output_nr) for end, node in zip(outputs, map(_node, outputs), strict=True) if node is not None]
-
-
-def _node(end: Any) -> Any:
-    """The node of a tensor, or of a GradientEdge."""
-    return node_of(end) if isinstance(end, Tensor) else getattr(end, "node", None)
-
-
-def _seeds(outputs: Any, gradients: Any, roots: Iterable[int]) -> set[tuple[int, int]]:
-    """(node, which of its results) of the outputs that a run begins at with a gradient other than zeros."""
-    given = gradients if isinstance(gradients, (list, tuple)) else ()
-    ends = [pair for pair in zip(outputs, given, strict=False) if _node(pair[0]) is not None]
-    return {
-        (root, end.output_nr)
-        for root, (end, gradient) in zip(roots, ends, strict=False)
-        if isinstance(gradient, Tensor) and any_nonzero(gradient)
-    }
-
-
-def walk_alive(recording: Recording) -> None:
-    """Graphs that the program still holds but never gave to backward: record them once, from their last tensors."""
-    if recording.backwards:
-        return
-    used = {tensor for op in recording.ops for tensor in op[OP_INPUTS] if op[OP_OUTPUTS]}
-    ends = [
-        tensor
-        for number, tensor in recording.registry.alive()
-        if number not in used and needs_grad(tensor) and node_of(tensor) is not None
-    ]
-    if ends:
-        walk_roots(recording, ends)
-
-
-def walk_roots(recording: Recording, roots: list[Tensor]) -> None:
-    """Record the graph behind some tensors as one that no backward has consumed."""
-    walk = Walk(recording)
-    head = walk.record(_ends(roots))
-    end = len(recording.ops)
-    ids = tuple(recording.id_of(root) for root in roots)
-    recording.backwards.append(Backward(len(recording.backwards), "alive", end, end, -1, ids, head, tuple(walk.leaves)))
