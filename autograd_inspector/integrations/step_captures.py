@@ -47,8 +47,10 @@ class StepCaptures:
 
     def begin(self, step: int, models: Iterable[nn.Module], optimizers: Iterable[Any], *, lasting: bool) -> None:
         """Record that step, in the open capture or in a new one; ``lasting``: and those that follow."""
+        if self._vitals is not None:
+            self._vitals.before, self._vitals.one_step = step - 1, True
         if self.session is None:
-            self._open(step, lasting=lasting and self._vitals is None)
+            self._open(step, lasting=lasting)
         inner = map(unwrapped, optimizers)
         if self.session is not None:
             known = [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)]
@@ -57,6 +59,8 @@ class StepCaptures:
     def ended(self) -> None:
         """The step is over; a capture that goes on is left open."""
         self._steps += 1
+        if self._vitals is not None and self.session is not None:
+            self._vitals.finish((), ran=False, saved=())
 
     def close(self) -> None:
         """Forget what is open."""
@@ -75,8 +79,6 @@ class StepCaptures:
         self.session = None  # Not before: an interrupt may have struck, and the next event ends it then.
 
     def _open(self, step: int, *, lasting: bool) -> None:
-        if self._vitals is not None:
-            self._vitals.before, self._vitals.one_step = step - 1, True
         self._steps, self._lasting = 0, lasting
         session = self.session = Session(
             values=self._options.get("values", False),

@@ -175,3 +175,17 @@ def test_evaluation_is_not_recorded(tmp_path):
     evaluated = [seen for training, seen in open_ones if not training]
     # The Trainer tells of evaluation behind its first batch.
     assert evaluated == [True, False, False, False] * 2
+
+
+def test_vitals_go_on_in_a_capture_of_many_steps(tmp_path, begun):
+    """Each step has the line that it has where each has a capture of its own."""
+    tables = []
+    for shared in (True, False):
+        loop = Loop(tmp_path / str(shared), vitals=True, formats=())
+        loop.steps._told_of_rest = shared
+        loop.run(6)
+        loop.steps.finish()
+        tables.append([loop.steps.vitals.records(of) for of in ("parameters", "modules", "memory")])
+    assert tables[0] == tables[1]
+    assert len(tables[0][2]) == 6
+    assert len(begun) == 2 + 6
