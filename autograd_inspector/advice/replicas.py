@@ -22,7 +22,7 @@ def steps_here(analysis: Analysis, found: Unreduced) -> tuple[Location, ...]:
 def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location, ...]:
     """The call of the program's outermost module that used the parameters for that backward."""
     capture = analysis.capture
-    used = (analysis.reductions.used_by(tensor, found.first.run) for tensor in found.tensors)
+    used = (analysis.reductions.wrapper_calls.used_by(tensor, found.first.run) for tensor in found.tensors)
     op = next((op for op in used if op is not None), None)
     if op is None:
         return ()

@@ -84,7 +84,7 @@ def _of_step(capture: Capture, reductions: Reductions, reached: Reached) -> Iter
 def _why(capture: Capture, reductions: Reductions, reached: Reached, tensor: int) -> Unreduced | None:
     wrapper = reductions.wrapper_of.get(tensor)
     if wrapper is not None:
-        call = reductions.call_of(wrapper, tensor, reached.run)
+        call = reductions.wrapper_calls.call_of(wrapper, tensor, reached.run)
         return Unreduced(_why_wrapped(reductions, reached, tensor, wrapper, call), (tensor,), reached, 1, wrapper, call)
     if tensor in reached.dropped or tensor in reached.partly:
         calls = reductions.exchanges.within(reached.run.start, reached.step.updates_from)
@@ -140,7 +140,7 @@ def _why_wrapped(
         return "within"
     if reductions.reached_between(tensor, call.at, reached.run):
         return "spent"
-    return "unfinished" if reductions.unreached(wrapper, call, reached.step.at) else "unhooked"
+    return "unfinished" if reductions.wrapper_calls.unreached(wrapper, call, reached.step.at) else "unhooked"
 
 
 def _next_to(reductions: Reductions, reached: Reached, event: Communicated) -> bool:

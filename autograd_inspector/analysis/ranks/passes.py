@@ -50,9 +50,9 @@ def _backwards(capture: Capture, reductions: Reductions) -> Iterator[tuple[float
             tensor = next((t for t in run.reached if reductions.wrapper_of.get(t) is wrapper), None)
             if tensor is None or run.api != "backward":
                 continue
-            call = reductions.call_of(wrapper, tensor, run)
+            call = reductions.wrapper_calls.call_of(wrapper, tensor, run)
             if call is None:
-                used = reductions.used_by(tensor, run)
+                used = reductions.wrapper_calls.used_by(tensor, run)
                 yield run.start - 0.5, (wrapper.type, "around", run.site if used is None else used.site)
             elif call.synced and call not in spent:
                 spent.add(call)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
@@ -11,11 +10,11 @@ from msgspec import Struct
 from autograd_inspector.analysis.ranks.exchanges import Exchanges
 from autograd_inspector.analysis.ranks.losses import averages_loss
 from autograd_inspector.analysis.ranks.own_parts import left_own
+from autograd_inspector.analysis.ranks.wrapper_calls import WrapperCalls
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
-from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import HERE
 from autograd_inspector.model.program_events import (
     Awaited,
@@ -26,8 +25,6 @@ from autograd_inspector.model.program_events import (
     ProgramEvent,
     ReplicasWrapped,
     SamplerIterated,
-    SyncSwitchedOff,
-    WrapperCalled,
 )
 
 Gradients = Mapping[int, frozenset[int]]
@@ -61,6 +58,7 @@ class Reductions:
         self._means: dict[int, Communicated | None] = {}
         self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
         self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
+        self.wrapper_calls = WrapperCalls(capture, timeline)
         self._left = {event.run: event for event in capture.events_of(GradientsLeftLocal)}
         self.sharded_models = capture.events_of(ModelSharded)
 
@@ -332,73 +330,9 @@ class Reductions:
             p.gradient >= 0 and p.tensor in shards for step in self._capture.steps for p in step.parameters
         )
 
-    def call_of(self, wrapper: ReplicasWrapped, tensor: int, run: Backward) -> WrapperCalled | None:
-        """The call of a wrapper in which a parameter was used for a backward; None where it was used past it.
-
-        Where no op is known that used it, in compiled code, the last call since the backward before.
-        """
-        last = self.used_by(tensor, run)
-        calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
-        if last is not None:
-            inside = self._inside(last, wrapper.type)
-            return next((each for each in reversed(calls) if each.at <= last.index), None) if inside else None
-        before = next(iter(self.timeline.backwards.before(run.start)), None)
-        return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
-
-    def used_by(self, tensor: int, run: Backward) -> Op | None:
-        """The last op of a forward that a parameter went into before a backward, where one is known.
-
-        One that autograd recorded, if there is any: the gradient comes from there.
-        """
-        readers, ops = self._capture.readers.get(tensor, []), self._capture.ops
-        # What a checkpoint computes anew within a backward was called before, in the forward.
-        before_it = [ops[at] for at in reversed(readers[: bisect_left(readers, run.start)])]
-        forward = [op for op in before_it if not op.has(Trait.BACKWARD)]
-        return next((op for op in forward if op.recorded), forward[0] if forward else None)
-
-    @cached_property
-    def _calls(self) -> tuple[WrapperCalled, ...]:
-        return tuple(call for call in self._capture.events_of(WrapperCalled) if call.learns)
-
-    def _inside(self, op: Op, kind: str) -> bool:
-        number = op.call
-        while number >= 0:
-            call = self._capture.calls[number]
-            if call.type == kind:
-                return True
-            number = call.parent
-        return False
-
     def reached_between(self, tensor: int, start: int, run: Backward) -> bool:
         """Whether another backward reached a parameter since a moment and before a run."""
         return any(other.index < run.index for other in self.timeline.backwards_to(tensor).within(start, run.start))
-
-    def unreached(self, wrapper: ReplicasWrapped, call: WrapperCalled, end: int) -> list[int]:
-        """What a wrapper waits for in vain: what no backward reached from a call of its forward to a moment.
-
-        Nothing, where it looks for such parameters itself. Of a static graph it waits for what the first step reached.
-        """
-        if wrapper.searches and not wrapper.static:
-            return []
-        runs = self.timeline.backwards.within(call.at, end)
-        reached = {tensor for run in runs for tensor in run.reached}
-        if any(run.graph.blind for run in runs) or reached.isdisjoint(wrapper.tensors):
-            return []
-        expected = self._first_reached(wrapper) if wrapper.static else wrapper.tensors
-        return [tensor for tensor in expected if tensor not in reached]
-
-    def _first_reached(self, wrapper: ReplicasWrapped) -> list[int]:
-        """What the first backward through a wrapper reached of it."""
-        managed = set(wrapper.tensors)
-        first = next((run for run in self.timeline.backwards.all if not managed.isdisjoint(run.reached)), None)
-        return [tensor for tensor in wrapper.tensors if first is not None and tensor in first.reached]
-
-    def switched_off(self, call: WrapperCalled) -> SyncSwitchedOff | None:
-        """The ``no_sync()`` that a call of a wrapper may be in."""
-        offs = [
-            off for off in self._capture.events_of(SyncSwitchedOff) if off.wrapper == call.wrapper and off.at <= call.at
-        ]
-        return offs[-1] if offs else None
 
     def no_backward_between(self, start: int, end: int) -> bool:
         """Whether no backward began between two moments."""

@@ -86,7 +86,7 @@ def _around(analysis: Analysis, found: Unreduced) -> Problem:
 def _unsynced(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem:
     names, start = _subject(analysis, found)
     kind = call.type
-    off = analysis.reductions.switched_off(call)
+    off = analysis.reductions.wrapper_calls.switched_off(call)
     switched: tuple[Location, ...] = ()
     if off is not None:
         switched = analysis.user_frames(off.site, "no_sync() called here")

@@ -61,7 +61,7 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
         following = calls[place + 1] if place + 1 < len(calls) else None
         end = following.at if following is not None else len(capture.ops)
         done = following is not None or bool(analysis.timeline.steps.within(call.at, end)) or bool(capture.error)
-        missing = analysis.reductions.unreached(wrapper, call, end) if done else []
+        missing = analysis.reductions.wrapper_calls.unreached(wrapper, call, end) if done else []
         if not missing:
             continue
         gone = replaced(capture, wrapper)
