@@ -26,7 +26,5 @@ def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location
     op = next((op for op in used if op is not None), None)
     if op is None:
         return ()
-    call = capture.call_of(op)
-    while call is not None and call.parent >= 0:
-        call = capture.calls[call.parent]
+    call = capture.model_call_of(op)
     return analysis.user_frames(call.site if call is not None and call.site >= 0 else op.site, role)

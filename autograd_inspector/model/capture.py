@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -124,9 +124,27 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         user = self.sites[index].user if index >= 0 else None
         return None if user is None else with_role(user, role)
 
+    def calls_around(self, call: int) -> Iterator[ModuleCall]:
+        """A call and those that it was made in, from the inside out; none for -1."""
+        while call >= 0:
+            around = self.calls[call]
+            yield around
+            call = around.parent
+
     def call_of(self, op: Op) -> ModuleCall | None:
         """The call of a module that an op ran in; None outside of all."""
         return self.calls[op.call] if op.call >= 0 else None
+
+    def outermost_call(self, number: int) -> ModuleCall:
+        """The call that the call of that number was made in, and that was made in no other."""
+        call = self.calls[number]
+        while call.parent >= 0:
+            call = self.calls[call.parent]
+        return call
+
+    def model_call_of(self, op: Op) -> ModuleCall | None:
+        """The outermost call of a module that an op ran in; None outside of all."""
+        return self.outermost_call(op.call) if op.call >= 0 else None
 
     def op_of(self, node: Node) -> Op | None:
         """The op that made a node; None where that is not known."""

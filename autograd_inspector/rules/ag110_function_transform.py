@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import layer_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import IndependentResult, NamesUnmatched, RandomUnderVmap
 from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.rewrites import CallFunctional
@@ -66,7 +66,7 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
     if not read or Counter(tensors[tensor].shape for tensor in event.tensors) - own:
         return None
     first = min(read.values(), key=lambda op: op.index)
-    call = _outermost(analysis, first)
+    call = analysis.capture.model_call_of(first)
     model = analysis.capture.display_names.layer(call) if call is not None else ""
     names = names_of(analysis, sorted(read))
     called = analysis.user_frames(call.site, "") if call is not None and call.site >= 0 else ()
@@ -83,15 +83,6 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None
         ops=(first.index,),
         cures=tuple((CallFunctional(place),) for place in called[:1]),
     )
-
-
-def _outermost(analysis: Analysis, op: Op) -> ModuleCall | None:
-    """The call of a model that the op is part of."""
-    calls = analysis.capture.calls
-    call = calls[op.call] if op.call >= 0 else None
-    while call is not None and call.parent >= 0:
-        call = calls[call.parent]
-    return call
 
 
 def _not_scalar(analysis: Analysis) -> Iterator[Problem]:

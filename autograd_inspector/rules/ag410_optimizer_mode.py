@@ -135,9 +135,7 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
         if not what or what in reported_looks or not before or not analysis.timeline.trains(optimizer.id, op.index):
             continue
         reported_looks.add(what)
-        call = capture.call_of(op)
-        while call is not None and call.parent >= 0:
-            call = capture.calls[call.parent]
+        call = capture.model_call_of(op)
         yield Problem(
             "warning",
             f"the model was {what} while {optimizer.type} was in train mode: these are the weights at which the next "

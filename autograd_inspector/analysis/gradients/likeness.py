@@ -65,9 +65,7 @@ class Likeness:
         """How the program writes the call; of one within a module of torch's, what the module is given does not matter."""
         capture = self._analysis.capture
         frames = capture.sites[made.site].frames[:1] if made.site >= 0 else ()
-        outer = capture.call_of(made)
-        while outer is not None and outer.parent >= 0:
-            outer = capture.calls[outer.parent]
+        outer = capture.model_call_of(made)
         called = capture.sites[outer.site].frames[:1] if outer is not None and outer.site >= 0 else ()
         if not frames or (called and _span(called[0]) == _span(frames[0])):
             return ()

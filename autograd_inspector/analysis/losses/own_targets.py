@@ -80,9 +80,7 @@ def _within_call(analysis: Analysis, made: Op) -> Op:
 
 def _named(analysis: Analysis, again: Op) -> ModelsShared | None:
     """Where the model got the name by which the target is computed."""
-    call = analysis.capture.call_of(again)
-    while call is not None and call.parent >= 0:
-        call = analysis.capture.calls[call.parent]
+    call = analysis.capture.model_call_of(again)
     name = "" if call is None else callee(analysis.capture.place(call.site))
     events = analysis.capture.events_of(ModelsShared)
     return next((event for event in events if event.name == name), None) if name else None

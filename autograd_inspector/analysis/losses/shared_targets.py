@@ -73,10 +73,7 @@ def _model_behind(analysis: Analysis, tensor: int, op: Op) -> ModuleCall | None:
     tensors = analysis.capture.tensors
     above = analysis.flow.upstream([(tensor, op.index)], lambda _, read: differentiable(tensors[read].dtype))
     nearest = next((made for made, _ in islice(above, _MOST) if made.call >= 0), None)
-    call = None if nearest is None else analysis.capture.call_of(nearest)
-    while call is not None and call.parent >= 0:
-        call = analysis.capture.calls[call.parent]
-    return call
+    return None if nearest is None else analysis.capture.model_call_of(nearest)
 
 
 def _read_by(analysis: Analysis, call: ModuleCall) -> frozenset[int]:

@@ -57,11 +57,7 @@ def _origin(analysis: Analysis, tensor: int) -> int:
 
 def _hooks(analysis: Analysis, tensor: int) -> Iterator[ModuleHookRegistered]:
     capture, made = analysis.capture, analysis.flow.birth(tensor)
-    call = capture.call_of(made) if made is not None else None
-    around = set[tuple[str, str]]()
-    while call is not None:
-        around.add((call.type, call.path))
-        call = capture.calls[call.parent] if call.parent >= 0 else None
+    around = {(call.type, call.path) for call in capture.calls_around(-1 if made is None else made.call)}
     for event in capture.events_of(ModuleHookRegistered):
         if event.method.endswith(_FORWARD) and any(
             event.type == kind and (not event.path or path.endswith(event.path)) for kind, path in around

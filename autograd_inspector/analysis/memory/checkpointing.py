@@ -74,12 +74,10 @@ class _Modules:
     def _around(self, capture: Capture, call: int) -> tuple[Place, ...]:
         """The modules that a call ran in, from the inside out."""
         found: list[Place] = []
-        while call >= 0:
-            record = capture.calls[call]
+        for record in capture.calls_around(call):
             if record.path and record.root >= 0:
                 found.append((record.root, record.path))
                 self.types[found[-1]] = record.type
-            call = record.parent
         return tuple(found)
 
 

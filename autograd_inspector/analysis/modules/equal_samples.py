@@ -62,9 +62,9 @@ class _Samples:
         noisy: set[int] = set()
         for op in self._capture.ops:
             if op.call >= 0 and op.has(Trait.EVALUATES) and not is_a(op.name, OpKind.KEEPS_STATISTICS):
-                silent.setdefault(self._outermost(op.call), {})[op.call] = None
+                silent.setdefault(self._capture.outermost_call(op.call).id, {})[op.call] = None
             elif op.call >= 0 and draws(op):
-                noisy.add(self._outermost(op.call))
+                noisy.add(self._capture.outermost_call(op.call).id)
         return {call: list(inner) for call, inner in silent.items() if call not in noisy}
 
     def behind(self, op: Op) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ class _Samples:
                     return ()
                 op = self._capture.ops[made[-1]]
             if op.call >= 0:
-                return (self._outermost(op.call),)
+                return (self._capture.outermost_call(op.call).id,)
             return self._behind.get(op.index, ())
         return ()
 
@@ -107,7 +107,7 @@ class _Samples:
         """What each of the silent calls was computed from."""
         ops: dict[int, list[Op]] = {call: [] for call in self.silent}
         for op in self._capture.ops:
-            outer = self._outermost(op.call) if op.call >= 0 else -1
+            outer = self._capture.outermost_call(op.call).id if op.call >= 0 else -1
             if outer in ops:
                 ops[outer].append(op)
         return {call: self._read_by(own) for call, own in ops.items()}
@@ -115,9 +115,3 @@ class _Samples:
     def _read_by(self, ops: list[Op]) -> _Given:
         made = {tensor for op in ops for tensor in op.outputs}
         return tuple((op.name, tuple(v for v in self._analysis.read_values.of(op) if v[0] not in made)) for op in ops)
-
-    def _outermost(self, number: int) -> int:
-        call = self._capture.calls[number]
-        while call.parent >= 0:
-            call = self._capture.calls[call.parent]
-        return call.id

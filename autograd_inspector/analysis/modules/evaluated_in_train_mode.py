@@ -36,7 +36,7 @@ def evaluated_in_train_mode(analysis: Analysis) -> Iterator[EvaluatedInTrainMode
     looks: dict[int, list[Op]] = {}
     for op in capture.ops:
         if op.call >= 0 and not op.recorded and not op.has(Trait.BACKWARD) and differs(capture, op):
-            looks.setdefault(_outermost(analysis, op).id, []).append(op)
+            looks.setdefault(capture.outermost_call(op.call).id, []).append(op)
     for number, ops in looks.items():
         for statement in idle_here(analysis, (ops[0].site,), "eval"):
             if statement.site not in told:
@@ -49,10 +49,3 @@ def evaluated_in_train_mode(analysis: Analysis) -> Iterator[EvaluatedInTrainMode
                     each_once(c for c, op in zip(calls, ops, strict=True) if op.has(Trait.DRAWS)),
                     each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS)),
                 )
-
-
-def _outermost(analysis: Analysis, op: Op) -> ModuleCall:
-    call = analysis.capture.calls[op.call]
-    while call.parent >= 0:
-        call = analysis.capture.calls[call.parent]
-    return call

@@ -66,7 +66,7 @@ class _Modes:
                 if switch is not None:
                     parts.setdefault(id(switch), (switch, []))[1].append(call)
             for switch, calls in parts.values():
-                call = self._outermost(calls[0])
+                call = self._capture.outermost_call(calls[0].id)
                 yield TrainedInEval(
                     switch, call, step, tuple(calls), self._looked(switch, call), self._left_so(switch, call)
                 )
@@ -99,12 +99,7 @@ class _Modes:
     @cached_property
     def _around_learned(self) -> frozenset[int]:
         """The calls around those, which are inside of no other."""
-        return frozenset(self._outermost(call).id for call in self._learned)
-
-    def _outermost(self, call: ModuleCall) -> ModuleCall:
-        while call.parent >= 0:
-            call = self._capture.calls[call.parent]
-        return call
+        return frozenset(self._capture.outermost_call(call.id).id for call in self._learned)
 
     def _otherwise(self, made: frozenset[int]) -> list[ModuleCall]:
         """The calls that compute otherwise than in train mode, on the way of these gradients."""
@@ -115,8 +110,8 @@ class _Modes:
             for op in self._evaluating
             if op.index in made or any(not made.isdisjoint(readers.get(output, ())) for output in op.outputs)
         }
-        around = {self._outermost(calls[call]).id for op in made if (call := self._capture.ops[op].call) >= 0}
-        silent = (call for call in self._not_drawing if self._outermost(call).id in around)
+        around = {self._capture.outermost_call(call).id for op in made if (call := self._capture.ops[op].call) >= 0}
+        silent = (call for call in self._not_drawing if self._capture.outermost_call(call.id).id in around)
         return [calls[number] for number in sorted({*told, *(call.id for call in silent)})]
 
     @cached_property
@@ -163,7 +158,7 @@ class _Modes:
         """Whether nothing learns from the first call in eval mode: then the mode was meant for that."""
         if switch.looks:
             return True
-        looked = self._looked(switch, self._outermost(call))
+        looked = self._looked(switch, self._capture.outermost_call(call.id))
         return looked is not None and not self._capture.history.folded
 
     def _looked(self, switch: ModeSwitched, before: ModuleCall) -> ModuleCall | None:

@@ -69,13 +69,7 @@ class WrapperCalls:
         return tuple(call for call in self._capture.events_of(WrapperCalled) if call.learns)
 
     def _inside(self, op: Op, kind: str) -> bool:
-        number = op.call
-        while number >= 0:
-            call = self._capture.calls[number]
-            if call.type == kind:
-                return True
-            number = call.parent
-        return False
+        return any(call.type == kind for call in self._capture.calls_around(op.call))
 
     def _first_reached(self, wrapper: ReplicasWrapped) -> list[int]:
         """What the first backward through a wrapper reached of it."""

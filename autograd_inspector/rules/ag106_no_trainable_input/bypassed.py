@@ -32,14 +32,8 @@ def bypassed(analysis: Analysis, run: Backward, above: Iterable[Op]) -> tuple[tu
         return (), ()
     owners = {capture.owners[tensor] for tensor in left}
     numbers = {op.call for op in ops if op.call >= 0 and capture.regions[op.region].kind == "enabled"}
-    outer = dict.fromkeys(_outermost(analysis, number) for number in sorted(numbers))
-    calls = [capture.calls[number] for number in outer if capture.calls[number].root in owners]
+    outer = {call.id: call for call in map(capture.outermost_call, sorted(numbers))}
+    calls = [call for call in outer.values() if call.root in owners]
     return left, dedupe_locations(
         place for call in calls[:_MOST] for place in analysis.user_frames(call.site, "called without them here")
     )
-
-
-def _outermost(analysis: Analysis, number: int) -> int:
-    while (parent := analysis.capture.calls[number].parent) >= 0:
-        number = parent
-    return number

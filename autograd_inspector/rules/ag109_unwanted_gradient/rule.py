@@ -11,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
@@ -137,7 +137,7 @@ def _frozen(analysis: Analysis, copies: Collection[int]) -> Iterator[Remedies]:
     if use is None or _reads_others(analysis, use, copies):
         yield from required(analysis, copies, grad=False)
         return
-    site = _outermost(analysis, use).site
+    site = analysis.capture.outermost_call(use.call).site
     called = callee(analysis.capture.place(site))
     for place in analysis.user_frames(site, "")[:1] if called else ():
         yield (Insert(place, f"{called}.requires_grad_(False)", outside_loops=True),)
@@ -147,14 +147,6 @@ def _frozen(analysis: Analysis, copies: Collection[int]) -> Iterator[Remedies]:
 def _first_use(analysis: Analysis, copies: Collection[int]) -> Op | None:
     """The first op of a model that reads one of them."""
     return next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
-
-
-def _outermost(analysis: Analysis, op: Op) -> ModuleCall:
-    """The call of the model that an op ran in."""
-    call = analysis.capture.calls[op.call]
-    while call.parent >= 0:
-        call = analysis.capture.calls[call.parent]
-    return call
 
 
 def _reads_others(analysis: Analysis, use: Op, copies: Collection[int]) -> bool:
@@ -172,7 +164,7 @@ def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:
     """Where the copies are called and used, and the backward that comes back through them."""
     use = _first_use(analysis, copies)
     if use is not None:
-        yield from analysis.user_frames(_outermost(analysis, use).site, "called with grad mode on here")
+        yield from analysis.user_frames(analysis.capture.outermost_call(use.call).site, "called with grad mode on here")
         yield from analysis.user_frames(use.site, "used here")
     runs = analysis.capture.completed_runs
     yield from analysis.user_frames(runs[-1].site, "backward called here") if runs else ()
