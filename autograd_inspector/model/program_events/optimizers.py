@@ -37,9 +37,13 @@ class ParametersRefused(ProgramEvent, frozen=True):
 
 
 class ParametersSelected(ProgramEvent, frozen=True):
-    """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own."""
+    """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own.
+
+    ``ordered``: it sorts, reverses or shuffles instead.
+    """
 
     made: int
+    ordered: bool = False
 
     @property
     def api(self) -> str:
