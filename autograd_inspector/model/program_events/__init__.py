@@ -6,6 +6,7 @@ from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
+    GradientsReturned,
     IndependentResult,
     OnceDifferentiable,
     RandomStateDropped,
@@ -98,6 +99,7 @@ __all__ = [
     "GradientModified",
     "GradientsGone",
     "GradientsLeftLocal",
+    "GradientsReturned",
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
@@ -197,6 +199,7 @@ Event = (
     | StatementIdle
     | IndependentResult
     | GradientModified
+    | GradientsReturned
     | GradientsGone
     | TensorHeld
     | LayersHeld

@@ -14,6 +14,7 @@ from autograd_inspector.model.remedy import Remedies, ReturnAlso, Undecorate
 from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within, saved_within
+from autograd_inspector.rules.ag108_custom_function.exchanged import exchanging
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
@@ -74,6 +75,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from partly.findings(run)
     yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)
+    yield from exchanging(analysis)
     yield from modifying(analysis)
     yield from modifying_input(analysis)
     yield from zeroing(analysis)
