@@ -59,6 +59,7 @@ from autograd_inspector.model.program_events.optimizers import (
     StateCast,
     StateLoaded,
     StateRemoved,
+    StateSaved,
     StateStatement,
     StateSwapped,
     StepLeftEarly,
@@ -152,6 +153,7 @@ __all__ = [
     "StateCast",
     "StateLoaded",
     "StateRemoved",
+    "StateSaved",
     "StateStatement",
     "StateSwapped",
     "StatementIdle",
@@ -208,6 +210,7 @@ Event = (
     | ParametersRefused
     | ParametersSelected
     | StateLoaded
+    | StateSaved
     | LoadRefused
     | StateSwapped
     | StateAbsent

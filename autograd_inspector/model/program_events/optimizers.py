@@ -83,6 +83,18 @@ class StateLoaded(_Load, frozen=True):
     left_training: bool = False
 
 
+class StateSaved(ProgramEvent, frozen=True):
+    """``state_dict()`` of an optimizer."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.state_dict()"
+
+
 class LoadRefused(_Load, frozen=True):
     """``load_state_dict`` raised ``error``.
 
