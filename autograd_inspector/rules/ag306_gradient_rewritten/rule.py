@@ -16,6 +16,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.rules.ag306_gradient_rewritten.another_order import in_another_order
 from autograd_inspector.rules.ag306_gradient_rewritten.dropped import dropped_each_time
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
 from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
@@ -62,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from refused(analysis)
     yield from _aliased(analysis)
     yield from _replaced(analysis)
+    yield from in_another_order(analysis)
     yield from overwritten(analysis)
     yield from kept_in_state(analysis)
     yield from without_sign(analysis)
