@@ -27,7 +27,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A custom autograd.Function that returns None or a wrong gradient, or modifies or ignores its inputs.
 
     Why it matters
-        None from backward means "no gradient": parameters before the Function silently get none. A grad_output that
+        None from backward means "no gradient": parameters before the Function silently get none. Two gradients of one shape
+        in the wrong order train each parameter with the gradient of the other. A grad_output that
         backward modifies in place may also be the gradient of another branch. An input that forward modifies in place
         without `ctx.mark_dirty` keeps its old graph with new values. torch.func (vmap, grad, jacrev) takes a Function
         only if its `forward` has no `ctx`: what is saved then is saved in a separate `setup_context`.

@@ -35,13 +35,14 @@ from autograd_inspector.rules.ag306_gradient_rewritten.sign_lost import without_
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A tensor hook, or a write to `.grad` outside backward and step, zeroed, replaced or aliased a gradient.
+    """A tensor hook, or a write to `.grad` outside backward and step, zeroed, replaced, exchanged or aliased a gradient.
 
     Why it matters
         The optimizer uses a different gradient than backward computed. Two parameters that share one gradient tensor
         accumulate into each other. A `.grad` that is kept without a copy changes when the next backward adds to it:
         `[p.grad for p in net.parameters()]` does not record the old values. Hooks created in a loop look up the loop
-        variable when they run, so all of them find its last value.
+        variable when they run, so all of them find its last value. Gradients that are joined to one flat tensor and written
+        back in another order go to the wrong parameters.
 
     Example
         ::

@@ -32,7 +32,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         After a resume, parameters without state restart with zero moments while the rest continue. If a group has more
         parameters than in the checkpoint, nothing is loaded at all. An optimizer that creates its state when it is built
         has no state for parameters that are unfrozen later. If the loop creates the optimizer or clears its state, every
-        step starts without state.
+        step starts without state. If earlier weights are loaded and the optimizer state that was saved with them is not, the
+        optimizer continues with moments of steps that no longer count.
 
     Example
         ::

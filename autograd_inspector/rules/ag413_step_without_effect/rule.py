@@ -47,7 +47,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         an integer division, or if the scheduler is stepped once per epoch. `p = p - lr * p.grad` rebinds a variable and
         does not change the parameter. A scheduler drives the optimizer it was created with: if a new optimizer replaces
         that one, the learning rate of the new optimizer stays constant. And most schedulers compute the
-        lr from their own schedule: an lr that is set by hand lasts until their next step.
+        lr from their own schedule: an lr that is set by hand lasts until their next step. A number that `.item()` read from a
+        parameter stays what it was, whatever the steps make of the parameter.
 
     Example
         ::
