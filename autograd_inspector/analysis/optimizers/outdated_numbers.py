@@ -32,6 +32,8 @@ def outdated_numbers(analysis: Analysis) -> Iterator[OutdatedNumber]:
         uses.setdefault(back.export, []).append(back.op)
     told: set[int] = set()
     for export, users in uses.items():
+        if len(analysis.timeline.steps.places(export, max(users))) < _FEWEST:
+            continue  # Of most numbers, and no walk is needed to know it.
         tensor = _behind(analysis, capture.ops[export])
         steps = [] if tensor in told or tensor < 0 else _steps(analysis, tensor, export, max(users))
         if len(steps) < _FEWEST:
