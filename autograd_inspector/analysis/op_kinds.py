@@ -22,6 +22,7 @@ class OpKind(Flag):
     EXTRACTS_WHOLE = auto()
     """Returns all values of a tensor as an array or a list."""
     PICKLES = auto()
+    UNPICKLES = auto()
     VIEWS = auto()
     """Returns what shares the memory of its input, and may return the input's own version counter."""
     ALIASES = auto()
@@ -185,7 +186,8 @@ _ROWS: Final = (
     ("detach data", _K.DETACHES | _K.VIEWS | _K.ALIASES | _K.KEEPS_ORDER),
     ("detach_", _K.DETACHES | _K.IN_PLACE_ONLY | _K.TAKES_NO_VALUES),
     ("set_data grad", _K.DETACHES),
-    ("unpickle as_tensor asarray from_numpy new_tensor", _K.REWRAPS),
+    ("unpickle", _K.REWRAPS | _K.UNPICKLES),
+    ("as_tensor asarray from_numpy new_tensor", _K.REWRAPS),
     ("tensor", _K.REWRAPS | _FRESH | _K.SETS_NUMBER),
     ("scalar_tensor", _K.REWRAPS | _K.SETS_NUMBER),
     ("full", _K.REWRAPS | _FRESH | _K.SETS_NUMBER),

@@ -162,7 +162,7 @@ def _rewrap_fix(op: Op, source: str) -> str:
         if not op.name.startswith("all_gather"):
             return f"{instead}."
         return f"{instead}, or replace this rank's entry of the gathered list with the local tensor."
-    if op.name == "unpickle":
+    if is_a(op.name, OpKind.UNPICKLES):
         return f"Use {source} itself: pickling (torch.save, multiprocessing) keeps values but not the graph."
     return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."
 

@@ -11,6 +11,7 @@ import autograd_inspector
 from autograd_inspector import Report
 from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.model.program_events import (
+    GradientsReturned,
     LoadRefused,
     ModelLoaded,
     ModeSwitched,
@@ -34,6 +35,7 @@ from autograd_inspector.model.program_events import (
     StateCast,
     StateLoaded,
     StateRemoved,
+    StateSaved,
     StateSwapped,
     UpdateDropped,
     ZeroGradCalled,
@@ -270,7 +272,7 @@ def test_they_come_back_from_a_file():
         program()
     report = inspection.report
     kinds = [type(event) for event in report.capture.events_of(ProgramEvent)]
-    assert kinds == [ParametersConverted, ZeroGradCalled, StateLoaded]
+    assert kinds == [ParametersConverted, ZeroGradCalled, StateSaved, StateLoaded]
     assert Report.from_json(report.to_json()).capture.events == report.capture.events
 
 
@@ -502,3 +504,30 @@ def test_later_kinds_come_back_from_a_file():
     kinds = {type(event) for event in report.capture.events}
     assert {ModeSwitched, NamesUnmatched, SchedulerMade, SchedulerStepped, UpdateDropped} <= kinds
     assert Report.from_json(report.to_json()).capture.events == report.capture.events
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b, _scale):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad * b, grad * a, None
+
+
+def test_gradients_that_a_function_returned():
+    """Once a Function, where two of them have one shape: for which inputs, and the call that they belong to."""
+    a, b = (torch.ones(3, requires_grad=True) for _ in range(2))
+
+    def program():
+        for _ in range(2):
+            Product.apply(a, b, 2.0).sum().backward()
+
+    capture = observe(program)
+    (event,) = capture.events_of(GradientsReturned)
+    assert (event.function, event.places, len(event.tensors), len(event.returned)) == ("Product", (0, 1), 1, 2)
+    assert capture.ops[event.applied].name == "Product.apply"
+    assert [op.name for op in capture.ops[event.at : event.until]] == ["mul", "mul"]

@@ -340,3 +340,24 @@ def test_a_term_that_never_joins_the_loss():
             optimizer.step()
 
     diagnosed(program, "AG205", "# Dropped.", "add", "head.weight", severity="warning", where=program)
+
+
+def test_loss_of_the_shape_of_a_parameter():
+    """A loss is used by the backward that begins with it, whatever it was computed from."""
+
+    def program():
+        net, weight = nn.Linear(4, 2), nn.Parameter(torch.zeros(1))
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        of_weight = torch.optim.Adam([weight], lr=0.01)
+        for _ in range(3):
+            scale = weight.exp().detach()
+            out = net(torch.ones(3, 4)).square().mean()
+            loss = 1 - scale * out
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            of_weight.zero_grad()
+            (weight * out.detach()).sum().backward()
+            of_weight.step()
+
+    calm(program)

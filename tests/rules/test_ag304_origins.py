@@ -243,3 +243,23 @@ def test_memory_that_nothing_was_written_to():
     for used in (False, True):
         calm(lambda used=used: program(1.0, used))
         nan(lambda used=used: program(float("nan"), used), "given[0].mul_", where=program)
+
+
+def test_derivative_that_is_infinite_at_any_scale():
+    """Each step is skipped, and the scale falls for nothing; where one step is taken, the scaler has done its work."""
+
+    def program(rounds, bad):
+        net, optimizer = net_of()
+        offset = nn.Parameter(torch.zeros(3))
+        optimizer.add_param_group({"params": [offset]})
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for step in range(rounds):
+            optimizer.zero_grad()
+            penalty = offset.square().sum()
+            loss = F.mse_loss(net(X), Y) + (penalty + (0 if step < bad else 1)).sqrt()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+
+    nan(lambda: program(3, 3), ".sqrt()", "offset", where=program)
+    calm(lambda: program(3, 1), lambda: program(1, 1))

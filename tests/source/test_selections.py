@@ -27,3 +27,17 @@ def test_conditions_near_the_optimizer():
     assert selections.for_call(8) == [3, 7]
     assert selections.for_call(11) == [11]
     assert selections.for_call(1) == []
+
+
+def test_lines_that_put_in_order():
+    """What sorts, reverses or shuffles is told apart from what picks."""
+    text = """
+def build(net):
+    own = [p for p in net.parameters() if p.ndim > 1]
+    own = own[::-1]
+    own.sort(key=len)
+    return Adam(sorted(own), own[:-1])
+"""
+    selections = Source(ast.parse(text)).index(Selections)
+    assert selections.orders_for_call(6) == [4, 5, 6]
+    assert selections.for_call(6) == [3]

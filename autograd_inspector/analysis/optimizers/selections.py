@@ -1,4 +1,4 @@
-"""Where the program picked the parameters of an optimizer."""
+"""Where the program picked the parameters of an optimizer, or put them in order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from autograd_inspector.model.program_events import ParametersSelected
 
 
 def selected_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
-    """The lines, by the site of what was given them."""
+    """The lines that pick, by the site of what was given the parameters."""
+    return _lines(analysis, site, "parameters selected here", ordered=False)
+
+
+def ordered_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
+    """The lines that sort, reverse or shuffle."""
+    return _lines(analysis, site, "order changed here", ordered=True)
+
+
+def _lines(analysis: Analysis, site: int, role: str, *, ordered: bool) -> tuple[Location, ...]:
     events = (event for event in analysis.capture.events_of(ParametersSelected) if event.made == site)
     return tuple(
-        place for event in events for place in analysis.user_frames(event.site, "parameters selected here")[:1]
+        place for event in events if event.ordered == ordered for place in analysis.user_frames(event.site, role)[:1]
     )

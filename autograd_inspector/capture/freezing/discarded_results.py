@@ -55,7 +55,8 @@ def _of(
     """Those of what was computed from what lies in some memory."""
     results = _results(recording, memory)
     assigned = {write.gradient for write in recording.grad_writes} if results else ()
-    unread = set(results).difference(assigned)
+    begun = {root for run in recording.backwards for root in run.roots} if results else ()
+    unread = set(results).difference(assigned, begun)
     for _, op in recording.ops.items() if unread else ():
         unread.difference_update(op[OP_INPUTS])
     by_site: dict[int, list[int]] = {}

@@ -22,7 +22,8 @@ def selected_parameters(recording: Recording) -> Iterator[ParametersSelected]:
             source = None if library else source_at(code.co_filename)
             if source is None:
                 continue
-            lines = source.index(Selections).for_call(compiled(code, lasti, library=False).lineno)
-            for line in lines if len(lines) <= _MOST else ():
-                yield ParametersSelected(event.at, recording.stacks.of_code(code, line), event.site)
+            near, at = source.index(Selections), compiled(code, lasti, library=False).lineno
+            for lines, ordered in ((near.for_call(at), False), (near.orders_for_call(at), True)):
+                for line in lines if len(lines) <= _MOST else ():
+                    yield ParametersSelected(event.at, recording.stacks.of_code(code, line), event.site, ordered)
             break

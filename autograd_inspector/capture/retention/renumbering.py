@@ -46,6 +46,7 @@ _OF_EVENTS = {
     "into": "model",
     "run": "backward",
     "until": "position",
+    "applied": "op",
     "within": "call",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {

@@ -6,6 +6,7 @@ from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
+    GradientsReturned,
     IndependentResult,
     OnceDifferentiable,
     RandomStateDropped,
@@ -58,6 +59,7 @@ from autograd_inspector.model.program_events.optimizers import (
     StateCast,
     StateLoaded,
     StateRemoved,
+    StateSaved,
     StateStatement,
     StateSwapped,
     StepLeftEarly,
@@ -98,6 +100,7 @@ __all__ = [
     "GradientModified",
     "GradientsGone",
     "GradientsLeftLocal",
+    "GradientsReturned",
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
@@ -150,6 +153,7 @@ __all__ = [
     "StateCast",
     "StateLoaded",
     "StateRemoved",
+    "StateSaved",
     "StateStatement",
     "StateSwapped",
     "StatementIdle",
@@ -197,6 +201,7 @@ Event = (
     | StatementIdle
     | IndependentResult
     | GradientModified
+    | GradientsReturned
     | GradientsGone
     | TensorHeld
     | LayersHeld
@@ -205,6 +210,7 @@ Event = (
     | ParametersRefused
     | ParametersSelected
     | StateLoaded
+    | StateSaved
     | LoadRefused
     | StateSwapped
     | StateAbsent

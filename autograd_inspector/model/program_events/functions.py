@@ -36,6 +36,26 @@ class RandomUnderVmap(ProgramEvent, frozen=True):
         return "torch.vmap"
 
 
+class GradientsReturned(ProgramEvent, frozen=True):
+    """The backward of a custom Function returned gradients of which some have one shape: noted once a Function.
+
+    It ran from op ``at`` until op ``until``, for the call of op ``applied``. ``tensors``: what it was given;
+    ``returned``: the gradients for the inputs that need one, which stand at these ``places`` of all that it returned.
+    """
+
+    function: str
+    applied: int
+    until: int
+    tensors: tuple[int, ...]
+    returned: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.backward"
+
+
 class SavedTensorUnpacked(ProgramEvent, frozen=True):
     """A backward failed in whose graph a saved-tensor hook of the program's own holds tensors; ``site``: its return.
 

@@ -37,9 +37,13 @@ class ParametersRefused(ProgramEvent, frozen=True):
 
 
 class ParametersSelected(ProgramEvent, frozen=True):
-    """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own."""
+    """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own.
+
+    ``ordered``: it sorts, reverses or shuffles instead.
+    """
 
     made: int
+    ordered: bool = False
 
     @property
     def api(self) -> str:
@@ -77,6 +81,18 @@ class StateLoaded(_Load, frozen=True):
     tensors: tuple[int, ...]
     casts: tuple[StateCast, ...] = ()
     left_training: bool = False
+
+
+class StateSaved(ProgramEvent, frozen=True):
+    """``state_dict()`` of an optimizer."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.state_dict()"
 
 
 class LoadRefused(_Load, frozen=True):

@@ -14,6 +14,7 @@ from autograd_inspector.model.remedy import Remedies, ReturnAlso, Undecorate
 from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within, saved_within
+from autograd_inspector.rules.ag108_custom_function.exchanged import exchanging
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
@@ -26,7 +27,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A custom autograd.Function that returns None or a wrong gradient, or modifies or ignores its inputs.
 
     Why it matters
-        None from backward means "no gradient": parameters before the Function silently get none. A grad_output that
+        None from backward means "no gradient": parameters before the Function silently get none. Two gradients of one shape
+        in the wrong order train each parameter with the gradient of the other. A grad_output that
         backward modifies in place may also be the gradient of another branch. An input that forward modifies in place
         without `ctx.mark_dirty` keeps its old graph with new values. torch.func (vmap, grad, jacrev) takes a Function
         only if its `forward` has no `ctx`: what is saved then is saved in a separate `setup_context`.
@@ -74,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from partly.findings(run)
     yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)
+    yield from exchanging(analysis)
     yield from modifying(analysis)
     yield from modifying_input(analysis)
     yield from zeroing(analysis)

@@ -38,6 +38,7 @@ from autograd_inspector.rules.ag304_nan_or_inf.origins import (
     ops_above,
     origin,
 )
+from autograd_inspector.rules.ag304_nan_or_inf.scales import is_endless
 from autograd_inspector.rules.ag304_nan_or_inf.sizes import by_step, size_of
 
 
@@ -94,8 +95,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield _produced(analysis, behind_mask, run, end, names, hidden)
             return
         nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
-        if nodes and not _skipped(analysis, run):
-            yield _in_backward(analysis, run, capture.nodes[nodes[0]])
+        skipped = bool(nodes) and _skipped(analysis, run)
+        if nodes and (not skipped or is_endless(analysis, run, capture.nodes[nodes[0]])):
+            end = "; the scaler skips every step, and a smaller scale does not help" if skipped else ""
+            yield _in_backward(analysis, run, capture.nodes[nodes[0]], end=end)
             return
     yield from _swallowed(analysis)
 
@@ -273,7 +276,9 @@ def _masked(analysis: Analysis, op: Op) -> Iterator[Remedies]:
             yield from masked_finitely(analysis, made)
 
 
-def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ") -> Problem:
+def _in_backward(
+    analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ", end: str = ""
+) -> Problem:
     op = analysis.capture.op_of(node)
     short = node.name.rsplit("::", 1)[-1]
     behind = sorted(analysis.leaves_below(node))
@@ -283,7 +288,7 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "
     return Problem(
         "error",
         f"{seen}{short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
-        f"finite there, and {summarize_names(names)} {agree(names, 'gets', 'get')} it",
+        f"finite there, and {summarize_names(names)} {agree(names, 'gets', 'get')} it{end}",
         cure(op),
         analysis.places((op, "derivative is not finite here"), (run, "backward called here")),
         (*made, *names),

@@ -16,6 +16,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.rules.ag306_gradient_rewritten.another_order import in_another_order
 from autograd_inspector.rules.ag306_gradient_rewritten.dropped import dropped_each_time
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
 from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
@@ -34,13 +35,14 @@ from autograd_inspector.rules.ag306_gradient_rewritten.sign_lost import without_
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A tensor hook, or a write to `.grad` outside backward and step, zeroed, replaced or aliased a gradient.
+    """A tensor hook, or a write to `.grad` outside backward and step, zeroed, replaced, exchanged or aliased a gradient.
 
     Why it matters
         The optimizer uses a different gradient than backward computed. Two parameters that share one gradient tensor
         accumulate into each other. A `.grad` that is kept without a copy changes when the next backward adds to it:
         `[p.grad for p in net.parameters()]` does not record the old values. Hooks created in a loop look up the loop
-        variable when they run, so all of them find its last value.
+        variable when they run, so all of them find its last value. Gradients that are joined to one flat tensor and written
+        back in another order go to the wrong parameters.
 
     Example
         ::
@@ -62,6 +64,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from refused(analysis)
     yield from _aliased(analysis)
     yield from _replaced(analysis)
+    yield from in_another_order(analysis)
     yield from overwritten(analysis)
     yield from kept_in_state(analysis)
     yield from without_sign(analysis)

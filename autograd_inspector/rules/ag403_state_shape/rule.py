@@ -14,6 +14,7 @@ from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE, sta
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned
+from autograd_inspector.analysis.optimizers.state_origins import swapped_origins
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Trait
@@ -62,6 +63,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         elif isinstance(event, LoadRefused) and not is_refusal(event.error):
             where = analysis.user_frames(event.site, "loaded here")
             yield _foreign(analysis, event.api, event.saved_state, where)
+    for swap in swapped_origins(analysis):
+        if swap.optimizer not in swapped:
+            swapped.add(swap.optimizer)
+            yield state_swapped(analysis, swap)
     for optimizer in analysis.capture.placement.optimizers:
         if optimizer.id not in swapped:
             yield from _unfit(analysis, optimizer)

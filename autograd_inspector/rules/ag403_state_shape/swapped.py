@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.selections import ordered_at
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
@@ -33,7 +34,11 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
         f"{' (by their param_names)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
         f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
         f"{SAME_ORDER[:-1]}{_renumbered(analysis, optimizer)}." if swap.by_name else SAME_ORDER,
-        analysis.places((swap, "state loaded here"), (optimizer, "optimizer created here")),
+        (
+            *analysis.user_frames(swap.site, "state loaded here"),
+            *ordered_at(analysis, optimizer.site),
+            *analysis.user_frames(optimizer.site, "optimizer created here"),
+        ),
         tuple(names),
         cures=tuple(_kept(analysis, swap) if _has_its_own(analysis, swap) else in_another_order(analysis, optimizer)),
     )

@@ -20,6 +20,7 @@ from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag409_state_missing.in_vain import made_after_the_load
 from autograd_inspector.rules.ag409_state_missing.lost import never_kept
+from autograd_inspector.rules.ag409_state_missing.outlived import never_put_back
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
 
@@ -31,7 +32,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         After a resume, parameters without state restart with zero moments while the rest continue. If a group has more
         parameters than in the checkpoint, nothing is loaded at all. An optimizer that creates its state when it is built
         has no state for parameters that are unfrozen later. If the loop creates the optimizer or clears its state, every
-        step starts without state.
+        step starts without state. If earlier weights are loaded and the optimizer state that was saved with them is not, the
+        optimizer continues with moments of steps that no longer count.
 
     Example
         ::
@@ -54,6 +56,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from state_key(analysis)
     yield from never_kept(analysis)
     yield from made_after_the_load(analysis)
+    yield from never_put_back(analysis)
     for event in analysis.capture.events:
         if isinstance(event, LoadRefused) and is_refusal(event.error):
             yield from _refused(analysis, event)

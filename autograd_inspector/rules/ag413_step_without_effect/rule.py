@@ -34,6 +34,7 @@ from autograd_inspector.model.program_events import (
 from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag413_step_without_effect.outdated import never_read_again
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_rate import overwritten
 from autograd_inspector.rules.ag413_step_without_effect.undone import undone
 
@@ -46,7 +47,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         an integer division, or if the scheduler is stepped once per epoch. `p = p - lr * p.grad` rebinds a variable and
         does not change the parameter. A scheduler drives the optimizer it was created with: if a new optimizer replaces
         that one, the learning rate of the new optimizer stays constant. And most schedulers compute the
-        lr from their own schedule: an lr that is set by hand lasts until their next step.
+        lr from their own schedule: an lr that is set by hand lasts until their next step. A number that `.item()` read from a
+        parameter stays what it was, whatever the steps make of the parameter.
 
     Example
         ::
@@ -75,6 +77,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _dropped(analysis, event, step)
     yield from undone(analysis)
     yield from overwritten(analysis)
+    yield from never_read_again(analysis)
     for found in at_zero(analysis):
         yield _at_zero(analysis, found)
     for rounded in rounded_away(analysis):

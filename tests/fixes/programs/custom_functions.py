@@ -23,6 +23,30 @@ x = torch.randn(3, requires_grad=True)
         by("`return grad_output * ...` in Square.backward", "return 2 * x", "return grad_output * 2 * x"),
         symptom="not torch.allclose(x.grad, 6 * x)",
     ),
+    "backward returns two gradients in each other's place": case(
+        "AG108",
+        """
+class Gate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, gate):
+        ctx.save_for_backward(x, gate)
+        return x * gate.sigmoid()
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, gate = ctx.saved_tensors
+        s = gate.sigmoid()
+        return grad_output * x * s * (1 - s), grad_output * s
+x = torch.randn(3, requires_grad=True)
+gate = torch.randn(3, requires_grad=True)
+Gate.apply(x, gate).sum().backward()
+""",
+        by(
+            "in the order of the arguments of Gate.forward",
+            "return grad_output * x * s * (1 - s), grad_output * s",
+            "return grad_output * s, grad_output * x * s * (1 - s)",
+        ),
+        symptom="not torch.allclose(x.grad, gate.sigmoid())",
+    ),
     "backward modifies grad_output": case(
         "AG108",
         """

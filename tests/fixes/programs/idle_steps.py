@@ -219,4 +219,34 @@ for i in range(8):
         ),
         symptom="rate == 0",
     ),
+    "a number of a parameter is read once": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+log_alpha = torch.zeros(1, requires_grad=True)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+of_alpha = torch.optim.SGD([log_alpha], lr=0.1)
+alpha = log_alpha.exp().item()
+for _ in range(5):
+    out = net(torch.ones(3, 4))
+    loss = (alpha * out.square()).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    of_alpha.zero_grad()
+    (-log_alpha * (1 + out.detach().abs().mean())).mean().backward()
+    of_alpha.step()
+""",
+        by(
+            "Read the number again after each step",
+            "    of_alpha.step()\n",
+            "    of_alpha.step()\n    alpha = log_alpha.exp().item()\n",
+        ),
+        by(
+            "use a tensor that is computed from `log_alpha.detach()` each time instead",
+            "(alpha * out",
+            "(log_alpha.detach().exp() * out",
+        ),
+        symptom="loss.item() == out.square().mean().item()",
+    ),
 }

@@ -261,4 +261,25 @@ optimizer.step()
         ),
         symptom="torch.allclose(second.bias.grad, torch.tensor(4.0)) and torch.allclose(first.bias.grad, 4 * (second.weight.grad * 0 + 1)) or abs(first.bias.grad[0] / (second.weight[0, 0] + 0.1 * second.weight.grad[0, 0]) - 2) > 1",
     ),
+    "a flat gradient is taken apart in another order": case(
+        "AG306",
+        """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(3, 2)).square().mean().backward()
+expected = net[0].weight.grad.clone()
+flat = torch.cat([p.grad.flatten() for p in net.parameters()])
+offset = 0
+for p in reversed(list(net.parameters())):
+    p.grad = flat[offset : offset + p.numel()].view_as(p).clone()
+    offset += p.numel()
+optimizer.step()
+""",
+        by(
+            "Loop over the same list of parameters, in the same order, in both places",
+            "reversed(list(net.parameters()))",
+            "net.parameters()",
+        ),
+        symptom="not torch.equal(net[0].weight.grad, expected)",
+    ),
 }

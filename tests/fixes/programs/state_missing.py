@@ -195,4 +195,24 @@ for i in range(3):
         by("Do not clear or replace optimizer.state between steps", "    optimizer.state.clear()\n", ""),
         symptom="last == 1",
     ),
+    "weights are put back without the state": case(
+        "AG409",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+weights, state = copy.deepcopy(net.state_dict()), copy.deepcopy(optimizer.state_dict())
+for i in range(3):
+    if i == 2:
+        net.load_state_dict(weights)
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Also load the saved state, before the next step: `optimizer.load_state_dict(...)`",
+            "        net.load_state_dict(weights)\n",
+            "        net.load_state_dict(weights)\n        optimizer.load_state_dict(state)\n",
+        ),
+        symptom="optimizer.state[net.weight]['step'] == 3",
+    ),
 }

@@ -9,16 +9,16 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.lines.callables import code_of
-from autograd_inspector.capture.recording.raw_records import OP_SITE, OP_WRITES
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_NAME, OP_SITE, OP_WRITES, RawOp
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import version_of
+from autograd_inspector.capture.tensors.attributes import shape_of, version_of
 from autograd_inspector.capture.torch_private.graph import function_of
 from autograd_inspector.capture.torch_private.tensors import holders_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.model.event import NoneGradient
-from autograd_inspector.model.program_events import GradientModified
+from autograd_inspector.model.program_events import GradientModified, GradientsReturned
 
 
 class _Given(NamedTuple):
@@ -35,6 +35,8 @@ class CustomBackward:
         self.recording = recording
         self._guard = guard
         self._told: set[tuple[int, str, bool | None]] = set()
+        self._placed: set[str] = set()
+        """The Functions of which it is noted what they returned."""
 
     def install(self, into: Installation) -> None:
         """Put the probe in place."""
@@ -52,6 +54,7 @@ class CustomBackward:
             self._guard.run(self._returned, seen[0], result, seen[2])
             if seen[1] is not None:
                 self._guard.run(self._compare, seen[0], seen[1])
+                self._guard.run(self._place, seen[0], seen[1], result)
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
@@ -80,6 +83,32 @@ class CustomBackward:
                 self._told.add((site, name, shared))
                 recording.events.append(GradientModified(given.at, site, name, shared))
 
+    def _place(self, node: Any, given: _Given, result: Any) -> None:
+        """Note once what a Function returned for which input, where it may have mistaken one for another."""
+        name = type(node).__name__.removesuffix("Backward")
+        if name in self._placed or not isinstance(result, tuple):
+            return
+        wanted = [(place, result[place]) for place, need in enumerate(node.needs_input_grad[: len(result)]) if need]
+        shapes = [shape_of(gradient) for _, gradient in wanted if type(gradient) is Tensor]
+        if len(shapes) < len(wanted) or len(set(shapes)) == len(shapes):
+            return
+        self._placed.add(name)
+        recording, seq = self.recording, node._sequence_nr()
+        applied = next((i for i, op in recording.ops.items() if _is_of(op, name, seq)), -1)
+        if applied >= 0:
+            recording.events.append(
+                GradientsReturned(
+                    given.at,
+                    recording.ops[applied][OP_SITE],
+                    name,
+                    applied,
+                    len(recording.ops),
+                    tuple(recording.id_of(gradient) for gradient, _, _ in given.gradients),
+                    tuple(recording.id_of(gradient) for _, gradient in wanted),
+                    tuple(place for place, _ in wanted),
+                )
+            )
+
     def _begins(self, node: Any) -> bool:
         """Whether the run begins with the node: its gradient is the caller's."""
         recording = self.recording
@@ -96,3 +125,8 @@ class CustomBackward:
             gap = NoneGradient(node._sequence_nr(), missing, tuple(wanted[number][0] for number in missing))
             self.recording.none_gradients.pop(gap, None)
             self.recording.none_gradients[gap] = None
+
+
+def _is_of(op: RawOp, function: str, seq: int) -> bool:
+    """Whether an op applied that Function, and made the node of that sequence number."""
+    return op[OP_FIRST] <= seq < op[OP_LAST] and op[OP_NAME] == f"{function}.apply"

@@ -42,6 +42,7 @@ from autograd_inspector.model.program_events import (
     ParametersRefused,
     SchedulerMade,
     SchedulerStepped,
+    StateSaved,
     StepLeftEarly,
     SteppedAccumulating,
     UpdateDropped,
@@ -66,6 +67,7 @@ _SWAP_NOTHING = (
     SchedulerMade,
     SchedulerStepped,
     OptionStray,
+    StateSaved,
 )
 """Events that leave the state where it is."""
 
@@ -109,6 +111,7 @@ class Optimizers:
             ("add_param_group", _handled, self._grown),
             ("load_state_dict", self._loads.begin, self._loads.end),
             ("zero_grad", None, self._zeroed),
+            ("state_dict", None, self._saved),
         ):
             observed(into, Optimizer, name, before=before, after=after, guard=self._guard)
 
@@ -218,6 +221,12 @@ class Optimizers:
             recording = self.recording
             kind = type(optimizer).__name__
             recording.events.append(ZeroGradCalled(len(recording.ops), recording.stacks.here(0), number, kind))
+
+    def _saved(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
+        if self.recording.active():
+            number, recording = self.id_of(optimizer), self.recording
+            event = StateSaved(len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__)
+            recording.events.append(event)
 
     def fold(self, recorded: Collection[int], events: int) -> None:
         """Forget the optimizers that are gone and that no record tells of; so many of the old events are gone."""

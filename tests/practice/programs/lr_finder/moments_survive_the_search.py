@@ -41,7 +41,7 @@ class LRFinder:
             group["lr"] = lr
 
     def reset(self):
-        self.model.load_state_dict(self.saved["model"])
+        self.model.load_state_dict(self.saved["model"])  # also
         self.optimizer.zero_grad()  # cause
 
 

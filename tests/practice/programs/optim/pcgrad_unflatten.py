@@ -65,7 +65,7 @@ class PCGrad:
     def _set_grad(self, flat):
         offset = 0
         for _, p in self._named:
-            p.grad = flat[offset : offset + p.numel()].view_as(p).clone()
+            p.grad = flat[offset : offset + p.numel()].view_as(p).clone()  # also
             offset += p.numel()
 
 
