@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, lost_loads
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ResultDiscarded
-from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, TakeOff, WriteInto
+from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, Substitute, TakeOff, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
-from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 _UPDATES = (
     OpKind.ADDS
@@ -57,7 +60,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     by_line: dict[object, list[ResultDiscarded]] = {}
     spread = {row.tensor for row in analysis.capture.placement.rows if row.sharding is not None}
     for event in analysis.capture.events_of(ResultDiscarded):
-        if event.written:
+        if event.written and event.of == "values":
+            yield _lost_copy(analysis, event)
+        elif event.written:
             yield (_lost_gathered if spread.issuperset(event.tensors) else _lost)(analysis, event)
         elif event.in_hook:
             yield _unreturned(analysis, event)
@@ -69,8 +74,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for events in by_line.values():
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
-    for lost in edits_lost(analysis.capture, analysis.reductions):
-        yield _not_written_back(analysis, lost)
+    yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
+    yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
@@ -145,6 +150,31 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
             if not _writes_parameters_too(analysis, event)
         ),
     )
+
+
+def _lost_copy(analysis: Analysis, event: ResultDiscarded) -> Problem:
+    """A copy of a buffer that the statement makes, writes and drops."""
+    names, op = names_of(analysis, event.tensors), analysis.capture.ops[event.at]
+    made = [analysis.capture.ops[birth] for w in op.writes if (birth := analysis.capture.tensors[w.tensor].birth) >= 0]
+    call = f"{made[0].name}()" if made else "a copy"
+    return Problem(
+        "warning",
+        f"`{event.name}` writes into a new tensor that this statement has computed from {summarize_names(names)} and drops: "
+        f"{agree(names, 'the buffer keeps its value', 'the buffers keep their values')}",
+        f"Write into the buffer itself, without `{call}`.",
+        analysis.user_frames(event.site, "written and lost here"),
+        tuple(names),
+        ops=(event.at,),
+        cures=tuple(_into_the_buffer(analysis, made[0])) if made else (),
+    )
+
+
+def _into_the_buffer(analysis: Analysis, made: Op) -> Iterator[Remedies]:
+    """What the copy was taken of, in its place."""
+    for place in analysis.user_frames(made.site, "")[:1] if is_a(made.name, OpKind.COPIES) else ():
+        receiver = called_on(place, made.name)
+        if receiver:
+            yield (Substitute(place, place.expression, receiver),)
 
 
 def _writes_parameters_too(analysis: Analysis, event: ResultDiscarded) -> bool:
@@ -223,7 +253,7 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
     for backup in never_restored(analysis):
         by_line.setdefault(line_of(analysis, backup.written.site), []).append(backup)
     for backups in by_line.values():
-        first = backups[0]
+        first = max((each for each in backups if each.written is backups[0].written), key=lambda each: each.taken.index)
         names = names_of(analysis, dict.fromkeys(backup.tensor for backup in backups))
         yield Problem(
             "warning",
@@ -239,3 +269,21 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
             tuple(names),
             ops=(first.written.index,),
         )
+
+
+def _lost_load(analysis: Analysis, found: LostLoad) -> Problem:
+    """Values of a checkpoint that a forward overwrites."""
+    names = names_of(analysis, found.tensors)
+    by = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes))
+    return Problem(
+        "warning",
+        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} in the next forward "
+        f"overwrites {agree(names, 'it', 'them')} before anything is computed with {agree(names, 'it', 'them')}",
+        "Save with the model that its parameters are initialized: keep the flag in a registered buffer, which is part of "
+        "the state_dict, and check it first.",
+        analysis.places(
+            *((op, "overwritten here") for op in found.writes), (found.loaded, "loaded here, without effect")
+        ),
+        tuple(names),
+        ops=(found.writes[0].index,),
+    )

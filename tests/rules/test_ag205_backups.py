@@ -161,3 +161,68 @@ def test_weights_written_through_an_alias_and_swapped_back_by_data(by_data):
                 p.data = old
 
     calm(program)
+
+
+class InParts(Average):
+    """Stores and writes in methods of their own."""
+
+    def store(self, net):
+        self.backup = [p.detach().clone() for p in net.parameters()]
+
+    @torch.no_grad()
+    def copy_to(self, net):
+        for old, p in zip(self.shadow, net.parameters(), strict=True):
+            p.data.copy_(old.data)  # Written in parts.
+
+
+def in_parts(look, steps=4):
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        average = InParts(net)
+        for number in range(steps):
+            optimizer.zero_grad()
+            net(X).pow(2).mean().backward()
+            optimizer.step()
+            average.update(net)
+            if number % 2:
+                look(net, average)
+
+    return program
+
+
+def test_a_swap_by_two_methods():
+    """One stores the weights, one writes the average, and what would put them back is not called; or it is."""
+
+    def left(net, average):
+        average.store(net)
+        average.copy_to(net)
+        with torch.no_grad():
+            print(float(net(X).mean()))
+
+    def put_back(net, average):
+        left(net, average)
+        average.swap_out(net)
+
+    diagnosed(in_parts(left), "AG205", "Written in parts.", "weight", severity="warning", where=InParts.copy_to)
+    calm(in_parts(put_back))
+
+
+def test_copies_beside_other_values():
+    """Of the first weights, before a load; of those of each round, where the next ones are no evaluation's."""
+
+    def loaded():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        kept = [p.detach().clone() for p in net.parameters()]
+        net.load_state_dict(nn.Linear(4, 2).state_dict())
+        with torch.no_grad():
+            print(float(net(X).mean()), len(kept))
+        net(X).pow(2).mean().backward()
+        optimizer.step()
+
+    def synchronised(net, average):
+        average.store(net)
+        average.copy_to(net)
+
+    calm(loaded, in_parts(synchronised))

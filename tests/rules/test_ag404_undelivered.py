@@ -70,3 +70,32 @@ def test_copies_that_the_program_reads_are_silent():
         torch.save(master, io.BytesIO())
 
     calm(lambda: run(evaluated), lambda: run(saved))
+
+
+def in_place(back, *, steps=3):
+    """The masters keep their gradients, and each backward's are copied into these."""
+    model = nn.Linear(4, 2)
+    master = [p.detach().double().requires_grad_() for p in model.parameters()]
+    for m in master:
+        m.grad = torch.zeros_like(m)
+    optimizer = torch.optim.SGD(master, lr=0.1)
+    for _ in range(steps):
+        model.zero_grad()
+        model(torch.randn(8, 4)).pow(2).mean().backward()
+        for m, p in zip(master, model.parameters(), strict=True):
+            m.grad.data.copy_(p.grad.data)
+        optimizer.step()  # In place.
+        back(master, model)
+
+
+def test_gradients_that_are_copied_in_place():
+    """The copies keep the memory of their gradients; nothing else tells that they belong to the model's parameters."""
+    diagnosed(
+        lambda: in_place(lambda master, model: None),
+        "AG404",
+        "# In place.",
+        "model.weight",
+        severity="warning",
+        where=in_place,
+    )
+    calm(lambda: in_place(copied), lambda: in_place(assigned), lambda: in_place(loaded))

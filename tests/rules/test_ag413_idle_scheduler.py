@@ -119,3 +119,47 @@ def test_optimizers_that_take_turns():
         rounds(net, torch.optim.SGD(net.parameters(), lr=0.1))
 
     calm(wrapped, alternating, separate, finished)
+
+
+class Lookahead(torch.optim.Optimizer):
+    """Wraps an optimizer that steps, and has its groups, or copies of them."""
+
+    def __init__(self, inner, *, shares, hands_on=False):
+        self.inner, self.hands_on = inner, hands_on
+        self.param_groups = inner.param_groups if shares else [dict(group) for group in inner.param_groups]
+        self.defaults, self.state = dict(inner.defaults), {}
+
+    def step(self, closure=None):
+        for own, group in zip(self.param_groups, self.inner.param_groups, strict=True):
+            group["lr"] = own["lr"] if self.hands_on else group["lr"]
+        return self.inner.step(closure)
+
+    def zero_grad(self, set_to_none=True):
+        self.inner.zero_grad(set_to_none)
+
+
+def test_a_wrapper_with_copies_of_the_groups():
+    """The schedule changes the copies, and the steps keep their lr: not where they share them, or it is handed on."""
+
+    def program(**options):
+        net = network()
+        optimizer = Lookahead(torch.optim.SGD(net.parameters(), lr=0.1), **options)
+        rounds(net, optimizer, ExponentialLR(optimizer, 0.5), count=4)  # Scheduled.
+
+    finding = diagnosed(
+        lambda: program(shares=False), "AG413", "# Scheduled.", "Lookahead", "SGD", "lr", severity="warning",
+        where=program,
+    )  # fmt: skip
+    assert "which are copies" in finding.message
+    calm(lambda: program(shares=True), lambda: program(shares=False, hands_on=True))
+
+
+def test_a_wrapper_whose_schedule_is_constant():
+    """Nothing is lost by a scheduler that leaves the lr as it is."""
+
+    def program():
+        net = network()
+        optimizer = Lookahead(torch.optim.SGD(net.parameters(), lr=0.1), shares=False)
+        rounds(net, optimizer, LambdaLR(optimizer, lambda step: 1.0), count=4)
+
+    calm(program)

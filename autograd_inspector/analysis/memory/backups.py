@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.memory.ledger import Ledger, written_from
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
@@ -27,14 +29,15 @@ class Backup(Struct, frozen=True):
 def never_restored(analysis: Analysis) -> Iterator[Backup]:
     """Of each such copy that nothing reads, where the function that took it writes the parameter before the next step.
 
-    A copy that is to be compared with later is taken before many steps, or elsewhere, or by a line of whose copies
-    others are computed with.
+    Or one that it calls, with values of something else, for an evaluation. A copy that is to be compared with later is
+    taken before many steps, or elsewhere, or by a line of whose copies others are computed with.
     """
     capture = analysis.capture
     parameters = _by_storage(analysis)
     of_models = {record.storage for record in capture.tensors if record.of_model}
     steps_of: dict[int, list[int]] = {}
     looked_at: dict[int, bool] = {}
+    swaps = _Swaps(analysis)
     for taken in capture.ops:
         if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
             continue
@@ -48,8 +51,10 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
         steps = steps_of[tensor]
         at = bisect_left(steps, taken.index)
         written = _written(analysis, tensor, taken, steps[at]) if at < len(steps) else None
-        if written is None:
-            continue
+        if written is None and 0 < at < len(steps):
+            written = swaps.written(tensor, taken, steps[at])
+        if written is None or (at == 0 and _loads(analysis, written)):
+            continue  # What is loaded before any training replaces values that nobody wants back.
         if taken.site not in looked_at:
             looked_at[taken.site] = _looked_at(analysis, taken.site)
         if not looked_at[taken.site]:
@@ -61,6 +66,10 @@ def _looked_at(analysis: Analysis, site: int) -> bool:
     capture = analysis.capture
     copies = (tensor for op in capture.ops if op.site == site for tensor in op.outputs)
     return any(not is_a(capture.ops[at].name, _PUTS) for tensor in copies for at in capture.readers.get(tensor, ()))
+
+
+def _loads(analysis: Analysis, op: Op) -> bool:
+    return op.site >= 0 and analysis.capture.sites[op.site].through == "Module.load_state_dict"
 
 
 def _by_storage(analysis: Analysis) -> dict[int, int]:
@@ -97,6 +106,42 @@ def _written(analysis: Analysis, tensor: int, taken: Op, end: int) -> Op | None:
     writes = [op for op, _ in analysis.writes_to(storage, tensor, taken.index + 1, end) if not op.has(_ASIDE)]
     here = [op for op in writes if _function(analysis, op) == _function(analysis, taken) is not None]
     return here[0] if here and here[0] is writes[0] and len(writes) == 1 else None
+
+
+class _Swaps:
+    """Values of something else that a function puts into parameters for an evaluation, by way of the functions it calls."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return Ledger(self._analysis)
+
+    def written(self, tensor: int, taken: Op, end: int) -> Op | None:
+        """The only write to a parameter between the copy and the step, of all of it, where an evaluation follows it."""
+        writes = self._ledger.by_hand(tensor, taken.index + 1, end)
+        if len(writes) != 1 or not self._together(taken, writes[0][0]):
+            return None
+        op, write = writes[0]
+        source = written_from(op, write)
+        if source is None or self._ledger.computed_with(tensor, taken.index, op.index):
+            return None
+        return op if self._evaluated(tensor, op.index, end) else None
+
+    def _together(self, one: Op, other: Op) -> bool:
+        """Whether one function of the program called both, right away: the statements of its own that did are two."""
+        chains = [[f for f in self._analysis.capture.site(op.site) if not f.library] for op in (one, other)]
+        scopes = [{frame.scope: frame.lineno for frame in reversed(chain)} for chain in chains]
+        inner = next((frame for frame in chains[0] if frame.scope in scopes[1]), None)
+        return inner is not None and scopes[0][inner.scope] < scopes[1][inner.scope]
+
+    def _evaluated(self, tensor: int, start: int, end: int) -> bool:
+        """Whether modules compute with it in between, and autograd records none of that before the step's own loss."""
+        capture = self._analysis.capture
+        readers = [capture.ops[at] for at in capture.readers.get(tensor, ()) if start < at < end]
+        first = next((op for op in readers if op.call >= 0), None)
+        return first is not None and not first.recorded
 
 
 def _function(analysis: Analysis, op: Op) -> tuple[str, str] | None:

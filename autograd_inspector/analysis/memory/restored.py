@@ -14,7 +14,7 @@ from autograd_inspector.model.torch_names import COPY_EACH
 def taken(analysis: Analysis, op: Op, write: Write) -> Op | None:
     """The op that took the copy which this one puts back, bit by bit: of the very memory, and not written to since."""
     capture = analysis.capture
-    kept = _copied_in(op, write)
+    kept = copied_in(op, write)
     birth = -1 if kept is None else capture.tensors[kept].birth
     while birth >= 0 and is_a(capture.ops[birth].name, OpKind.ALIASES) and capture.ops[birth].inputs:
         birth = capture.tensors[capture.ops[birth].inputs[0]].birth
@@ -73,7 +73,7 @@ def _alike(analysis: Analysis, write: Write, made: Op) -> bool:
     return region(source) == region(target) and (copy.shape, copy.dtype) == (target.shape, target.dtype)
 
 
-def _copied_in(op: Op, write: Write) -> int | None:
+def copied_in(op: Op, write: Write) -> int | None:
     """The tensor whose numbers the op copied over what it wrote."""
     if op.name == "copy_" and len(op.inputs) == 2 and write.tensor == op.inputs[0]:
         return op.inputs[1]

@@ -1,6 +1,7 @@
 """Schedulers that go on with an optimizer after another one has taken over its parameters.
 
-Or with one that wraps another, and shared its parameter groups until a load gave that one new groups.
+Or with one that wraps another, and shared its parameter groups until a load gave that one new groups, or has copies of
+them from the beginning.
 """
 
 from __future__ import annotations
@@ -50,6 +51,39 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
             if late and not any(step.at > steps[0].at for step in analysis.timeline.steps_of(number).all):
                 made = tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == number)
                 yield LeftBehind(optimizer, following, late[0], steps[0], made, loaded)
+                break
+
+
+class CopiedGroups(Struct, frozen=True):
+    """A scheduler moves the rates of ``wrapper``, which never steps; ``inner``, which does, keeps the ones it had.
+
+    Both have the same parameters. ``step`` is the first one that does not take what ``stepped`` had set.
+    """
+
+    wrapper: OptimizerRecord
+    inner: OptimizerRecord
+    stepped: SchedulerStepped
+    step: Step
+    made: tuple[SchedulerMade, ...]
+
+
+def copied_groups(analysis: Analysis) -> Iterator[CopiedGroups]:
+    """One record for each wrapper. Who hands the rates on by hand steps with others than at first."""
+    capture = analysis.capture
+    for wrapper in capture.placement.optimizers:
+        events = [event for event in capture.events_of(SchedulerStepped) if event.optimizer == wrapper.id]
+        if wrapper.steps or not events or capture.history.folded:
+            continue
+        for inner in capture.placement.optimizers[: wrapper.id]:
+            steps = [step for step in analysis.timeline.steps_of(inner.id).all if not step.error]
+            if not steps or _scheduled(inner) or set(inner.held) != set(wrapper.held):
+                continue
+            later = [step for step in steps if step.start >= events[0].at]
+            moved = any(event.rates != steps[0].rates for event in events if later and event.at <= later[-1].start)
+            kept = len({step.rates for step in steps}) == 1
+            if len(later) > 1 and moved and kept and not _parted(analysis, wrapper, inner):
+                made = tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == wrapper.id)
+                yield CopiedGroups(wrapper, inner, events[0], later[0], made)
                 break
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import memory_of
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Trait
@@ -62,6 +63,8 @@ def _given(analysis: Analysis) -> dict[int, tuple[int, ...]]:
         and capture.tensors[each.tensor].storage not in memory
     }
     given: dict[int, dict[int, None]] = {}
+    for copy, parameter in _copied_into(analysis, read) if read else ():
+        given.setdefault(copy, {})[parameter] = None
     for write in capture.grad_writes if read else ():
         if write.gradient >= 0 and write.tensor in capture.optimized:
             made = analysis.flow.birth(write.gradient)
@@ -70,6 +73,23 @@ def _given(analysis: Analysis) -> dict[int, tuple[int, ...]]:
                 if source in read:
                     given.setdefault(write.tensor, {})[read[source]] = None
     return {copy: tuple(of) for copy, of in given.items()}
+
+
+def _copied_into(analysis: Analysis, read: dict[int, int]) -> Iterator[tuple[int, int]]:
+    """(parameter that an optimizer steps, parameter whose gradient an op has written into the memory of its own)."""
+    capture = analysis.capture
+    of = {capture.tensors[gradient].storage: parameter for gradient, parameter in read.items()}
+    of.pop(-1, None)
+    for copy in sorted(capture.optimized):
+        for gradient in analysis.gradients.get(copy, ()):
+            storage = capture.tensors[gradient].storage
+            for op, _ in analysis.writes_in(storage, 0, len(capture.ops)) if storage >= 0 else ():
+                made = (
+                    [analysis.flow.birth(tensor) for tensor in op.inputs] if is_a(op.name, OpKind.COPIES_INTO) else []
+                )
+                above = (tensor for each in made if each is not None for tensor in each.inputs)
+                sources = {capture.tensors[tensor].storage for tensor in (*op.inputs, *above)} - {storage}
+                yield from ((copy, of[source]) for source in sources if source in of and made)
 
 
 def _served(analysis: Analysis, tensor: int, first: Step) -> bool:

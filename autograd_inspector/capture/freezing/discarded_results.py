@@ -69,7 +69,7 @@ def _of(
         several = len(members) > 1 and recording.ops[last][OP_NAME] != _ALIASING
         rounds = several and of == "parameters"  # Statistics of gradients are kept by name, until the next round's.
         again = rounds and _in_rounds(recording, [results[member][0] for member in members])
-        if gone.issuperset(members) and _is_dropped(recording, takers, site, several=several, again=again):
+        if gone.issuperset(members) and is_dropped(recording, takers, site, several=several, again=again):
             tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
             yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors), of=of)
 
@@ -149,7 +149,7 @@ def _in_rounds(recording: Recording, made: list[int]) -> bool:
     return any(made[0] < step.at < made[-1] for step in recording.steps)
 
 
-def _is_dropped(recording: Recording, takers: Takers, site: int, *, several: bool, again: bool) -> bool:
+def is_dropped(recording: Recording, takers: Takers, site: int, *, several: bool = False, again: bool = False) -> bool:
     """Whether the program's statement keeps no result: it drops it, or gives one name, or one key, several in turn."""
     chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
     through = recording.stacks.through.get(site, "")

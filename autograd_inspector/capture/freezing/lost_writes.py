@@ -1,10 +1,14 @@
-"""Writes to what an attribute computed anew: ``nn.init.zeros_(layer.weight)`` of a parametrized weight."""
+"""Writes to what an attribute computed anew: ``nn.init.zeros_(layer.weight)`` of a parametrized weight.
+
+And to a copy of a buffer, which the statement drops: ``self.initialized.clone().fill_(1)``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
-from autograd_inspector.capture.freezing.discarded_results import memory_of_parameters
+from autograd_inspector.capture.freezing.discarded_results import Takers, is_dropped, is_gone, memory_of_parameters
 from autograd_inspector.capture.recording.lineage import APART
 from autograd_inspector.capture.recording.raw_records import (
     OP_CALL,
@@ -29,29 +33,50 @@ _MOST = 64
 def lost_writes(recording: Recording) -> Iterator[ResultDiscarded]:
     """One event for each line that writes to a tensor which that very line made from parameters, and which is gone.
 
-    Nothing read it after the write.
+    Nothing read it after the write. Of buffers the statement has to drop it as well.
     """
-    memory = memory_of_parameters(recording)
-    written: dict[int, int] = {}
-    """Tensor -> the last op that wrote it."""
-    for index, op in recording.ops.items() if memory else ():
-        for tensor in op[OP_INPUTS] if written else ():
-            written.pop(tensor, None)
-        if op[OP_WRITES] and op[OP_CALL] < 0 and not (op[OP_ERROR] or op[OP_TRAITS] & _ASIDE):
-            for write in op[OP_WRITES]:
-                entry = recording.registry.entries.get(write.tensor)
-                if entry is not None and entry.storage not in memory:
-                    written[write.tensor] = index
+    memory, buffers = memory_of_parameters(recording), _memory_of_buffers(recording)
     lost: dict[int, tuple[int, dict[int, None]]] = {}
     """Site -> its first such write, and the parameters."""
-    for tensor, index in written.items():
-        op, entry = recording.ops[index], recording.registry.entries.get(tensor)
-        if entry is not None and entry() is None and tensor not in recording.registry.looked_at:
+    copies: dict[int, tuple[int, dict[int, None]]] = {}
+    """The same of buffers."""
+    for tensor, index in _unread_writes(recording, memory.keys() | buffers.keys()).items():
+        op = recording.ops[index]
+        if op[OP_CALL] < 0:
             _, parameters = lost.setdefault(op[OP_SITE], (index, {}))
             parameters.update(dict.fromkeys(_origins(recording, memory, tensor, index)))
+        of = _at_once(recording, buffers, tensor, index)
+        if of:
+            copies.setdefault(op[OP_SITE], (index, {}))[1].update(dict.fromkeys(of))
     for site, (index, parameters) in lost.items():
         if parameters:
             yield ResultDiscarded(index, site, recording.ops[index][OP_NAME], tuple(parameters), written=True)
+    takers = Takers()
+    for site, (index, of_model) in copies.items():
+        if is_dropped(recording, takers, site):
+            name = recording.ops[index][OP_NAME]
+            yield ResultDiscarded(index, site, name, tuple(of_model), written=True, of="values")
+
+
+def _unread_writes(recording: Recording, of_models: AbstractSet[int]) -> dict[int, int]:
+    """Tensor that is gone, in no memory of a model -> the last op that wrote it, behind which nothing read it."""
+    written: dict[int, int] = {}
+    for index, op in recording.ops.items() if of_models else ():
+        for tensor in op[OP_INPUTS] if written else ():
+            written.pop(tensor, None)
+        if op[OP_WRITES] and not (op[OP_ERROR] or op[OP_TRAITS] & _ASIDE):
+            for write in op[OP_WRITES]:
+                entry = recording.registry.entries.get(write.tensor)
+                if entry is not None and entry.storage not in of_models:
+                    written[write.tensor] = index
+    return {tensor: index for tensor, index in written.items() if is_gone(recording, tensor)}
+
+
+def _memory_of_buffers(recording: Recording) -> dict[int, int]:
+    """Storage -> the buffer that lies there."""
+    registry = recording.registry
+    entries = ((number, registry.entries.get(number)) for number in registry.buffers)
+    return {entry.storage: number for number, entry in entries if entry is not None and entry.storage >= 0}
 
 
 def _origins(recording: Recording, memory: dict[int, int], tensor: int, written: int) -> tuple[int, ...]:
@@ -59,11 +84,18 @@ def _origins(recording: Recording, memory: dict[int, int], tensor: int, written:
     birth = recording.registry.birth_of(tensor)
     if birth < 0 or birth not in recording.ops or recording.ops[birth][OP_NAME] in APART:
         return ()  # Apart: it was the parameter's own memory, which `p.data = other` has taken from it since.
+    return _at_once(recording, memory, tensor, written) or _gathered(recording, tensor, birth, written)
+
+
+def _at_once(recording: Recording, memory: dict[int, int], tensor: int, written: int) -> tuple[int, ...]:
+    """What lies in the memory that the line which wrote the tensor had just made it from."""
+    birth = recording.registry.birth_of(tensor)
+    if birth < 0 or birth not in recording.ops or recording.ops[birth][OP_NAME] in APART:
+        return ()
     # Something else in between: the line made it when the program came there before, and it was kept.
     there = _line(recording, written)
     at_once = there and all(_line(recording, at) == there for at in range(birth, written))
-    read = _read(recording, memory, birth) if at_once else ()
-    return read or _gathered(recording, tensor, birth, written)
+    return _read(recording, memory, birth) if at_once else ()
 
 
 def _read(recording: Recording, memory: dict[int, int], made: int) -> tuple[int, ...]:

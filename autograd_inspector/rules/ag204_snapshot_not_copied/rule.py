@@ -20,6 +20,7 @@ from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
+from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edited_state
 from autograd_inspector.rules.ag204_snapshot_not_copied.taken_over import taken_over
 
 
@@ -62,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _repeated(analysis, entries)
     for copies in self_copies(analysis):
         yield _itself(analysis, copies)
+    yield from edited_state(analysis)
     yield from data_changed(analysis)
     yield from taken_over(analysis)
 

@@ -8,7 +8,12 @@ from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.optimizers import made_again
 from autograd_inspector.advice.remedies.protocol import moved_beside
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizers.idle_schedulers import LeftBehind, left_behind
+from autograd_inspector.analysis.optimizers.idle_schedulers import (
+    CopiedGroups,
+    LeftBehind,
+    copied_groups,
+    left_behind,
+)
 from autograd_inspector.analysis.optimizers.idle_steps import (
     AtZero,
     NoLongerMoved,
@@ -36,6 +41,7 @@ from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag413_step_without_effect.outdated import never_read_again
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_rate import overwritten
+from autograd_inspector.rules.ag413_step_without_effect.overwritten_update import overwritten_updates
 from autograd_inspector.rules.ag413_step_without_effect.undone import undone
 
 
@@ -76,6 +82,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for event, step in dropped_updates(analysis):
         yield _dropped(analysis, event, step)
     yield from undone(analysis)
+    yield from overwritten_updates(analysis)
     yield from overwritten(analysis)
     yield from never_read_again(analysis)
     for found in at_zero(analysis):
@@ -84,6 +91,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _rounded_away(analysis, rounded)
     for behind in left_behind(analysis):
         yield _left_behind(analysis, behind)
+    for copied in copied_groups(analysis):
+        yield _copied_groups(analysis, copied)
     for stopped in no_longer_moved(analysis):
         yield _no_longer_moved(analysis, stopped)
     for early in left_early(analysis):
@@ -166,6 +175,26 @@ def _parted_by_a_load(analysis: Analysis, found: LeftBehind, kinds: str, loaded:
             *((made, "scheduler created here") for made in found.made),
             (found.stepped, "scheduler stepped here"),
             (found.step, "steps with its own lr here"),
+        ),
+        (kinds, outer, inner, "lr", "param_groups"),
+        ops=(found.step.op,),
+    )
+
+
+def _copied_groups(analysis: Analysis, found: CopiedGroups) -> Problem:
+    kinds = join_names(dict.fromkeys(made.type for made in found.made)) or found.stepped.type
+    outer, inner = found.wrapper.type, found.inner.type
+    return Problem(
+        "warning",
+        f"{kinds} changes the lr in the param_groups of {outer}, which are copies: {inner}, which steps with the same "
+        "parameters, has other param_groups, and its lr stays the same",
+        f"Share the groups: `self.param_groups = inner.param_groups` in {outer}, or create the scheduler for the inner "
+        "optimizer.",
+        analysis.places(
+            *((made, "scheduler created here") for made in found.made),
+            (found.stepped, "scheduler stepped here"),
+            (found.step, "steps with its own lr here"),
+            (found.inner, "optimizer created here"),
         ),
         (kinds, outer, inner, "lr", "param_groups"),
         ops=(found.step.op,),

@@ -1,0 +1,121 @@
+"""Who wrote a parameter besides an optimizer's step, from what, and who computed with its value in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.memory.assigned_data import assigns
+from autograd_inspector.analysis.memory.restored import copied_in
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import Op, Trait, Write
+
+ASIDE = Trait.STEP | Trait.BACKWARD
+_KEEPS = OpKind.ALIASES | OpKind.COPIES | OpKind.CONVERTS | OpKind.KEEPS_ORDER
+_LEAVES = OpKind.EXTRACTS_WHOLE | OpKind.PICKLES
+_MOST = 64
+"""Ops that a value may go through before it counts as computed with."""
+
+
+class Ledger:
+    """The writes and reads of parameters, asked for one after the other."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis, self._capture = analysis, analysis.capture
+        self._shown: dict[int, list[int]] = {}
+        for record in self._capture.tensors:
+            if record.storage >= 0:
+                self._shown.setdefault(record.storage, []).append(record.id)
+
+    def next_write(self, tensor: int, after: int) -> tuple[Op, Write] | None:
+        """The first write to a parameter behind an op, steps included."""
+        end = len(self._capture.ops)
+        writes = self._analysis.writes_to(self._capture.tensors[tensor].storage, tensor, after + 1, end)
+        return next(((op, write) for op, write in writes if not op.has(Trait.BACKWARD)), None)
+
+    def by_hand(self, tensor: int, start: int, end: int) -> list[tuple[Op, Write]]:
+        """The writes by ops ``start`` to ``end`` that are no step's."""
+        writes = self._analysis.writes_to(self._capture.tensors[tensor].storage, tensor, start, end)
+        return [(op, write) for op, write in writes if not op.has(ASIDE)]
+
+    def replaces(self, op: Op, write: Write, tensor: int, since: int) -> bool:
+        """Whether a write gives all of a parameter other values, and these are none that it was given before.
+
+        They were computed, or written, behind op ``since``, or are random. What is set to a constant, or to a copy of
+        older values, is held fast on purpose.
+        """
+        target, parameter = self._capture.tensors[write.tensor], self._capture.tensors[tensor]
+        if (target.offset, target.extent, target.shape) != (parameter.offset, parameter.extent, parameter.shape):
+            return False
+        if is_a(op.name, OpKind.FILLS_RANDOMLY):
+            return True
+        source = written_from(op, write)
+        return source is not None and self._is_new(source, since, op.index)
+
+    def _is_new(self, tensor: int, since: int, before: int) -> bool:
+        record = self._capture.tensors[tensor]
+        while True:
+            writes = self._analysis.writes_in(record.storage, since, before) if record.storage >= 0 else ()
+            if any(not is_a(op.name, OpKind.SETS_NUMBER) for op, _ in writes):
+                return True
+            made = self._capture.ops[record.birth] if 0 <= record.birth < before else None
+            if made is None:
+                return False
+            if not is_a(made.name, _KEEPS) or not made.inputs:
+                return made.index > since and not is_a(made.name, OpKind.RETURNS_CONSTANT | OpKind.RETURNS_ZEROS)
+            record = self._capture.tensors[made.inputs[0]]
+
+    def rounded(self, op: Op, write: Write, tensor: int) -> Op | None:
+        """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone."""
+        storage = self._capture.tensors[tensor].storage
+        source = written_from(op, write)
+        if source is None:
+            return op if is_a(op.name, OpKind.PIECEWISE_CONSTANT) and write.tensor in op.inputs else None
+        found: Op | None = None
+        for made, _ in self._analysis.flow.upstream([(source, op.index)], lambda each, _: not _rounds(each)):
+            reads = any(self._capture.tensors[read].storage == storage for read in made.inputs)
+            if _rounds(made):
+                found = made
+            elif reads and any(self._capture.tensors[out].storage != storage for out in made.outputs):
+                return None
+        return found
+
+    def computed_with(self, tensor: int, start: int, end: int) -> bool:
+        """Whether something uses what the parameter is between two ops, and not only looks at it.
+
+        To look is to compare, to log a number, or to keep a copy that nothing reads.
+        """
+        readers = self._readers(self._capture.tensors[tensor].storage, start, end)
+        return any(self._uses(op) for op in readers)
+
+    def _readers(self, storage: int, start: int, end: int) -> Iterator[Op]:
+        """What is given the memory between two ops. An alias of it only shows it."""
+        for shown in self._shown.get(storage, ()):
+            for at in self._capture.readers.get(shown, ()):
+                op = self._capture.ops[at]
+                shows = any(self._capture.tensors[out].storage == storage for out in op.outputs) and not op.writes
+                if start < at < end and not shows:
+                    yield op
+
+    def _uses(self, read: Op) -> bool:
+        todo, seen = [read], {read.index}
+        while todo:
+            op = todo.pop()
+            if op.call >= 0 or op.writes or op.has(ASIDE) or is_a(op.name, _LEAVES) or len(seen) > _MOST:
+                return True
+            if op.recorded and not is_a(op.name, _KEEPS):
+                return True
+            for out in op.outputs if not op.has(Trait.EXPORT) else ():
+                following = [at for at in self._capture.readers.get(out, ()) if at not in seen]
+                seen.update(following)
+                todo += [self._capture.ops[at] for at in following]
+        return False
+
+
+def _rounds(op: Op) -> bool:
+    return is_a(op.name, OpKind.PIECEWISE_CONSTANT)
+
+
+def written_from(op: Op, write: Write) -> int | None:
+    """The tensor whose numbers, or whose memory, an op gave to what it wrote."""
+    return op.inputs[0] if assigns(op) and len(op.inputs) == 1 else copied_in(op, write)

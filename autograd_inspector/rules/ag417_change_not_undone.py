@@ -1,0 +1,80 @@
+"""AG417: weights that are changed for an evaluation, and not changed back before training continues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.modules.merged_again import MergedAgain, merged_again
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import agree, join_names, summarize_names
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A merge into a weight that is repeated, and not undone before training continues.
+
+    Why it matters
+        An adapter is merged into its weight so that inference needs one product only. If the weight still has the
+        earlier merge when training continues, the forward adds the adapter a second time, and each later merge adds
+        another version of it. The frozen weight drifts, the model that is evaluated is not the one that is trained, and
+        nothing raises.
+
+    Example
+        ::
+
+            layer = net[0].requires_grad_(False)
+            down, up = nn.Parameter(torch.randn(4, 2)), nn.Parameter(torch.randn(2, 4))
+            optimizer = torch.optim.SGD([down, up], lr=0.1)
+            for _ in range(2):
+                optimizer.zero_grad()
+                (layer(x) + x @ down @ up).pow(2).mean().backward()
+                optimizer.step()
+                with torch.no_grad():
+                    layer.weight += (down @ up).T
+                    print(layer(x).mean().item())
+
+    Fix
+        ::
+
+            layer = net[0].requires_grad_(False)
+            down, up = nn.Parameter(torch.randn(4, 2)), nn.Parameter(torch.randn(2, 4))
+            optimizer = torch.optim.SGD([down, up], lr=0.1)
+            for _ in range(2):
+                optimizer.zero_grad()
+                (layer(x) + x @ down @ up).pow(2).mean().backward()
+                optimizer.step()
+                with torch.no_grad():
+                    layer.weight += (down @ up).T
+                    print(layer(x).mean().item())
+                    layer.weight -= (down @ up).T
+
+    References
+        "LoRA: Low-Rank Adaptation of Large Language Models" (2021), section 4.1, on switching between tasks.
+    """
+    by_line: dict[object, list[MergedAgain]] = {}
+    for found in merged_again(analysis):
+        by_line.setdefault(line_of(analysis, found.writes[0].site), []).append(found)
+    for each in by_line.values():
+        yield _problem(analysis, each)
+
+
+def _problem(analysis: Analysis, merged: list[MergedAgain]) -> Problem:
+    first = merged[0]
+    into = names_of(analysis, (each.into for each in merged))
+    sources = names_of(analysis, dict.fromkeys(tensor for each in merged for tensor in each.sources))
+    per_weight = [name_of(analysis, tensor) for tensor in first.sources]
+    return Problem(
+        "warning",
+        f"`{first.writes[0].name}` adds a value computed from {join_names(per_weight)} to {into[0]} {len(first.writes)} times, "
+        f"training continues in between, and nothing takes the earlier value out: {summarize_names(into)} "
+        f"{agree(into, 'accumulates', 'accumulate')} all versions of it",
+        "Undo each merge before training continues: subtract the same value, or write back a copy of the weight from "
+        "before the merge. If a flag says whether the weight is merged, set it where the weight is written.",
+        analysis.places(
+            (first.writes[1], "added again here"),
+            (first.step, "moved in between here"),
+        ),
+        (*into, *sources),
+        ops=(first.writes[1].index,),
+    )

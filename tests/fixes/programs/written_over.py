@@ -1,0 +1,204 @@
+"""Parameters that something besides the optimizer writes: lost updates and loads, merges that stay (AG204, AG205, AG413, AG417)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+_FLOW = """
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(4))
+        self.done = torch.tensor(False)
+    def forward(self, x):
+        if not self.done:
+            with torch.no_grad():
+                self.shift.copy_(-x.mean(0))
+            self.done.fill_(True)
+        return x + self.shift
+"""
+
+_LORA = """
+base = nn.Linear(4, 4).requires_grad_(False)
+down, up = nn.Parameter(torch.randn(4, 2)), nn.Parameter(torch.randn(2, 4))
+optimizer = torch.optim.SGD([down, up], lr=0.1)
+start = base.weight.clone()
+for i in range(3):
+    optimizer.zero_grad()
+    x = torch.randn(8, 4)
+    (base(x) + x @ down @ up).pow(2).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        base.weight += (down @ up).T
+        print(base(x).mean().item())
+"""
+
+_WRAPPED = """
+class Slow(torch.optim.Optimizer):
+    def __init__(self, inner):
+        self.inner, self.defaults, self.state = inner, {}, {}
+        self.param_groups = [dict(group) for group in inner.param_groups]
+    def step(self, closure=None):
+        return self.inner.step(closure)
+net = nn.Linear(4, 1)
+inner = torch.optim.SGD(net.parameters(), lr=0.1)
+optimizer = Slow(inner)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+for i in range(4):
+    net.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    scheduler.step()
+"""
+
+CASES = {
+    "a layer is initialized by each forward": case(
+        "AG413",
+        """
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(4))
+        self.register_buffer("done", torch.tensor(False))
+    def forward(self, x):
+        if not self.done:
+            with torch.no_grad():
+                self.shift.copy_(-x.mean(0))
+        return x + self.shift
+net = nn.Sequential(Shift(), nn.Linear(4, 2))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+lost = []
+for i in range(4):
+    before = net[0].shift.detach().clone()
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    lost.append(not torch.equal(before, net[0].shift))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+        by(
+            "record in a buffer that it is done",
+            "self.shift.copy_(-x.mean(0))",
+            "self.shift.copy_(-x.mean(0))\n            self.done.fill_(True)",
+        ),
+        by(
+            "use the computed tensor in the forward, and leave the parameter out",
+            "        self.shift = nn.Parameter(torch.zeros(4))\n",
+            "        self.shift = torch.zeros(4)\n",
+            "                self.shift.copy_(-x.mean(0))\n",
+            "                self.mean = x.mean(0)\n",
+            "return x + self.shift",
+            "return x - self.mean",
+        ),
+        symptom="all(lost)",
+    ),
+    "each forward rounds the weights": case(
+        "AG413",
+        """
+class Rounded(nn.Linear):
+    def forward(self, x):
+        self.weight.data.copy_((self.weight.data / 0.5).round() * 0.5)
+        return super().forward(x)
+net = Rounded(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+net(torch.zeros(1, 4))
+start = net.weight.detach().clone()
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+net(torch.zeros(1, 4))
+""",
+        by(
+            "compute with the rounded values: `q = w + (round(w) - w).detach()`",
+            "        self.weight.data.copy_((self.weight.data / 0.5).round() * 0.5)\n        return super().forward(x)",
+            "        q = self.weight + ((self.weight / 0.5).round() * 0.5 - self.weight).detach()\n"
+            "        return F.linear(x, q, self.bias)",
+        ),
+        symptom="torch.equal(start, net.weight)",
+    ),
+    "a schedule moves copies of the groups": case(
+        "AG413",
+        _WRAPPED,
+        by(
+            "`self.param_groups = inner.param_groups`",
+            "[dict(group) for group in inner.param_groups]",
+            "inner.param_groups",
+        ),
+        by("create the scheduler for the inner optimizer", "ExponentialLR(optimizer", "ExponentialLR(inner"),
+        symptom='inner.param_groups[0]["lr"] == 0.1',
+    ),
+    "an average is formed in the state of the first model": case(
+        "AG204",
+        """
+first, second = nn.Linear(4, 2), nn.Linear(4, 2)
+start = first.weight.detach().clone()
+state = first.state_dict()
+for name, value in second.state_dict().items():
+    state[name] += value
+    state[name] /= 2
+average = nn.Linear(4, 2)
+average.load_state_dict(state)
+print(first(torch.ones(1, 4)).mean().item(), average(torch.ones(1, 4)).mean().item())
+""",
+        by(
+            "`state = {name: value.clone() for name, value in model.state_dict().items()}`",
+            "state = first.state_dict()",
+            "state = {name: value.clone() for name, value in first.state_dict().items()}",
+        ),
+        symptom="not torch.equal(start, first.weight)",
+    ),
+    "a copy of a buffer is written and dropped": case(
+        "AG205",
+        """
+class Counted(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 2)
+        self.register_buffer("count", torch.zeros(()))
+    def forward(self, x):
+        self.count.clone().add_(1)
+        return super().forward(x)
+net = Counted()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by("Write into the buffer itself, without `clone()`", "self.count.clone().add_(1)", "self.count.add_(1)"),
+        symptom="net.count == 0",
+    ),
+    "a forward overwrites what was loaded": case(
+        "AG205",
+        _FLOW
+        + """
+first, net = Flow(), Flow()
+first(torch.ones(3, 4))
+net.load_state_dict(copy.deepcopy(first.state_dict()))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.randn(8, 4)).pow(2).mean().backward()
+moved = not torch.equal(net.shift, first.shift)
+optimizer.step()
+""",
+        by(
+            "keep the flag in a registered buffer",
+            "self.done = torch.tensor(False)",
+            'self.register_buffer("done", torch.tensor(False))',
+        ),
+        symptom="moved",
+    ),
+    "a merge that no evaluation undoes": case(
+        "AG417",
+        _LORA,
+        by(
+            "subtract the same value",
+            "        print(base(x).mean().item())\n",
+            "        print(base(x).mean().item())\n        base.weight -= (down @ up).T\n",
+        ),
+        by(
+            "write back a copy of the weight from before the merge",
+            "        base.weight += (down @ up).T\n        print(base(x).mean().item())\n",
+            "        kept = base.weight.clone()\n        base.weight += (down @ up).T\n"
+            "        print(base(x).mean().item())\n        base.weight.copy_(kept)\n",
+        ),
+        symptom="not torch.allclose(start, base.weight, atol=1e-5)",
+    ),
+}
