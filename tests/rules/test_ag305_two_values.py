@@ -51,13 +51,16 @@ def test_closure_that_never_clears(rounds):
 def test_closure_whose_backward_is_called_by_another_function():
     """The line that computes the loss comes first, whichever function calls backward() of it."""
 
+    def back(loss):
+        loss.backward()
+
     def backpropagated():
         net = nn.Linear(4, 1)
         optimizer = torch.optim.LBFGS(net.parameters(), lr=0.1)
 
         def closure():
             loss = F.mse_loss(net(X), Y)
-            (lambda: loss.backward())()
+            back(loss)
             return loss
 
         for _ in range(2):
