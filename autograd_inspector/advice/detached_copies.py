@@ -7,7 +7,7 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, is_origin, may_learn
-from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import is_state, stepped_with
 from autograd_inspector.analysis.gradients.gathering import gathers
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
@@ -57,7 +57,7 @@ def serves_one_loss(analysis: Analysis, cut: GradientCut) -> bool:
 def _served(analysis: Analysis, cut: GradientCut) -> list[Backward]:
     """Of the next two backwards those that start from what was computed of the very result that was cut.
 
-    By way of a parameter's memory they start from whatever was written to it.
+    By way of the memory of a parameter or a buffer they start from whatever was written to it.
     """
     capture, first = analysis.capture, cut.ops[0]
     runs = [r for r in capture.completed_runs if r.start > first.index][:_SEVERAL]
@@ -67,7 +67,7 @@ def _served(analysis: Analysis, cut: GradientCut) -> list[Backward]:
         if any(
             op.index == first.index
             for op, _ in analysis.flow.upstream(
-                [(root, run.start) for root in run.roots], ends=lambda t: is_origin(capture, t)
+                [(root, run.start) for root in run.roots], ends=lambda t: is_state(capture, t) or is_origin(capture, t)
             )
         )
     ]

@@ -34,7 +34,10 @@ def _differ(frame: Location, *, first: bool) -> bool:
         case _:
             return not first
     names = [_references(frame, part) for part in operands]
-    return all(not (a & b) for i, a in enumerate(names) for b in names[i + 1 :]) and (len(names) > 1 or not first)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    if first:
+        return bool(pairs) and not any(a & b for a, b in pairs)
+    return not any(a and a == b for a, b in pairs)  # A call takes other values, too: `step(model, model.loss(x))`.
 
 
 def _references(place: Location, node: ast.AST) -> set[str]:

@@ -18,6 +18,14 @@ def called_on(place: Location | None, method: str) -> str:
     return ""
 
 
+def first_argument(place: Location | None) -> str:
+    """The variable that the call at a place is given first: ``loss`` of ``grad(loss, x)``; "" where that is none."""
+    match expression(place.expression) if place is not None else None:
+        case ast.Call(args=[ast.Name(name), *_]):
+            return name
+    return ""
+
+
 def callee(place: Location | None) -> str:
     """The variable or attribute that the expression calls: ``self.teacher`` of ``self.teacher(x)``."""
     match None if place is None else expression(place.expression):

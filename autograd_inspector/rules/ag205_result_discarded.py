@@ -58,6 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "In-place operations" in the documentation of torch.Tensor: methods that end in an underscore modify the tensor.
     """
     by_line: dict[object, list[ResultDiscarded]] = {}
+    in_hooks: dict[object, list[ResultDiscarded]] = {}
     spread = {row.tensor for row in analysis.capture.placement.rows if row.sharding is not None}
     for event in analysis.capture.events_of(ResultDiscarded):
         if event.written and event.of == "values":
@@ -65,12 +66,14 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         elif event.written:
             yield (_lost_gathered if spread.issuperset(event.tensors) else _lost)(analysis, event)
         elif event.in_hook:
-            yield _unreturned(analysis, event)
+            in_hooks.setdefault(line_of(analysis, event.site), []).append(event)
         elif event.of == "values":
             if goes_on_without(analysis, event):
                 yield _dropped(analysis, event)
         elif is_a(event.name, _UPDATES):
             by_line.setdefault(line_of(analysis, event.site), []).append(event)
+    for events in in_hooks.values():
+        yield _unreturned(analysis, events)
     for events in by_line.values():
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
@@ -228,10 +231,11 @@ def _not_written_back(analysis: Analysis, lost: EditLost) -> Problem:
     )
 
 
-def _unreturned(analysis: Analysis, event: ResultDiscarded) -> Problem:
-    """A hook that computes a gradient for nobody."""
-    names = names_of(analysis, event.tensors)
-    hooks = [hook for hook in analysis.capture.tensor_hooks if hook.tensor in event.tensors]
+def _unreturned(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
+    """A hook that computes a gradient for nobody, whichever backward() calls it."""
+    event, tensors = events[0], dict.fromkeys(tensor for event in events for tensor in event.tensors)
+    names = names_of(analysis, tensors)
+    hooks = [hook for hook in analysis.capture.tensor_hooks if hook.tensor in tensors]
     of = f" of {summarize_names(names)}" if names else ""
     return Problem(
         "warning",
@@ -242,7 +246,7 @@ def _unreturned(analysis: Analysis, event: ResultDiscarded) -> Problem:
             (event, "new gradient computed and discarded here"), *((hook, "hook registered here") for hook in hooks[:1])
         ),
         tuple(names),
-        ops=(event.at,),
+        ops=tuple(event.at for event in events),
         cures=tuple((ReturnIt(place),) for place in analysis.user_frames(event.site, "")[:1]),
     )
 

@@ -20,8 +20,15 @@ def computed_at(function: Function) -> tuple[int, ...]:
     last = max(returns, key=lambda node: node.lineno, default=None)
     if last is None or last.value is None:
         return ()
-    values = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    value = _tuple(function, last.value.id) or last.value if isinstance(last.value, ast.Name) else last.value
+    values = value.elts if isinstance(value, ast.Tuple) else [value]
     return tuple(_line(function, value.id) if isinstance(value, ast.Name) else 0 for value in values)
+
+
+def _tuple(function: Function, name: str) -> ast.Tuple | None:
+    """The values that the function assigned together to the variable that it returns."""
+    found = [node.value for node, _ in _set(function, name, 0) if isinstance(node.value, ast.Tuple)]
+    return max(found, key=lambda value: value.lineno, default=None)
 
 
 def _line(function: Function, name: str) -> int:

@@ -31,11 +31,16 @@ LIMIT = 120
 EACH = 5
 """So many variants of each program that is drawn: the original is run once for all of them."""
 Pair = tuple[Path, str]
+_LOOKS = ("values printed", "values logged", "values asserted", "values formatted", "values given to NumPy")
 ANOTHER_PROGRAM = {
     # Where a state is stored, and no longer held by a variable alone, is named first.
     ("rl/stored_states_of_a_recurrent_ppo", "variables as attributes"),
     ("rl/stored_states_of_a_recurrent_ppo", "variables as items"),
-    ("rl/ddpg_polyak", "values printed"),  # Where the value that nothing uses is printed, it is used.
+    ("rl/sac_learned_temperature", "variables as attributes"),
+    ("rl/sac_learned_temperature", "variables as items"),
+    # Where the value that nothing uses is looked at, it is used.
+    ("rl/ddpg_polyak", "values printed"),
+    *(("vision/lottery_mask_hook", kind) for kind in _LOOKS),
     (
         "selfsupervised/barlow_twins_warmup",
         "statements in blocks",

@@ -171,3 +171,17 @@ def test_data_attribute_in_forward():
 
     diagnosed(sick, "AG101", "log_scale.data.exp()", "log_scale", severity="warning", where=Scaled.forward)
     silent(healthy)
+
+
+def test_features_detached_in_front_of_running_statistics():
+    """Statistics that one round leaves for the next are no graph: the output itself is right in each backward."""
+
+    def sick():
+        encoder, norm, head = nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)
+        optimizer = torch.optim.AdamW(nn.ModuleList([encoder, norm, head]).parameters(), lr=1e-3)
+        for _ in range(3):
+            features = norm(encoder(X).data)
+            trained(optimizer, F.cross_entropy(head(features), Y))
+
+    found = diagnosed(sick, "AG101", "encoder(X).data", "encoder.weight", "Use the tensor itself", severity="warning")
+    assert found.edits

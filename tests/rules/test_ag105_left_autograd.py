@@ -194,3 +194,28 @@ def test_features_extracted_by_helpers():
         "encoder.weight", "numpy", severity="warning", where=to_numpy,
     )  # fmt: skip
     silent(lambda: program(lambda features: features * 2.0))
+
+
+def test_generator_rewrapped_in_front_of_a_frozen_discriminator():
+    """The loss is the generator's, whose gradients were cleared: what is frozen for it explains nothing."""
+
+    def program(rewrap):
+        generator, discriminator = nn.Linear(4, 4), nn.Linear(4, 1)
+        of_generator = torch.optim.SGD(generator.parameters(), lr=0.1)
+        torch.optim.SGD(discriminator.parameters(), lr=0.1)
+        discriminator.requires_grad_(False)
+        fake = rewrap(generator(torch.randn(8, 4)))
+        trained(of_generator, discriminator(fake).mean())
+
+    def rewrapped(values):
+        return torch.tensor(values)
+
+    diagnosed(
+        lambda: program(rewrapped),
+        "AG105",
+        "torch.tensor(values)",
+        "generator.weight",
+        severity="error",
+        where=rewrapped,
+    )
+    silent(lambda: program(lambda values: values))

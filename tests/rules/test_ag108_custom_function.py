@@ -303,6 +303,32 @@ def test_condition_that_asks_for_another_input():
     diagnosed(program, "AG108", "# Of another input.", "w", severity="warning", where=AsksForAnother.backward)
 
 
+class ReturnsATuple(AsksForAnother):
+    """The same, with a variable for all that it returns."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        gx = gw = None
+        if ctx.needs_input_grad[0]:
+            gx = grad * w
+        if ctx.needs_input_grad[2]:  # Of another one.
+            gw = (grad * x).sum(0)
+        returned = gx, gw, None
+        return returned  # noqa: RET504 - as programs write it
+
+
+def test_condition_in_a_function_that_returns_a_variable():
+    """What is returned is found where it was put together, too."""
+
+    def program():
+        w = nn.Parameter(torch.ones(4))
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        trained(optimizer, ReturnsATuple.apply(X, w, torch.zeros(())).sum())
+
+    diagnosed(program, "AG108", "# Of another one.", "w", severity="warning", where=ReturnsATuple.backward)
+
+
 def test_gradient_that_was_summed_over_too_much():
     """The line that computed the gradient which torch refuses comes first."""
 

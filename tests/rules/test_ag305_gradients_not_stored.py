@@ -31,6 +31,23 @@ def test_gradients_that_nobody_takes():
     assert "loss.backward()" in finding.fix
 
 
+def test_loss_that_has_no_variable_where_it_is_computed():
+    """The function that calls autograd.grad has a name for it, and the edit calls backward() by that."""
+
+    def stepped(optimizer, loss):
+        optimizer.zero_grad()
+        torch.autograd.grad(loss, optimizer.param_groups[0]["params"])
+        optimizer.step()
+
+    def program():
+        net, optimizer = made()
+        for _ in range(2):
+            stepped(optimizer, net(X).pow(2).mean())
+
+    finding = diagnosed(program, "AG305", "torch.autograd.grad(", "net.0.weight", severity="warning", where=stepped)
+    assert [edit.text for edit in finding.edits] == ["loss.backward()"]
+
+
 def assigned():
     net, optimizer = made()
     for _ in range(2):

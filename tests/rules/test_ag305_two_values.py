@@ -48,6 +48,27 @@ def test_closure_that_never_clears(rounds):
     assert line_of(fitted, "optimizer.step(closure)") in lines
 
 
+def test_closure_whose_backward_is_called_by_another_function():
+    """The line that computes the loss comes first, whichever function calls backward() of it."""
+
+    def back(loss):
+        loss.backward()
+
+    def backpropagated():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.LBFGS(net.parameters(), lr=0.1)
+
+        def closure():
+            loss = F.mse_loss(net(X), Y)
+            back(loss)
+            return loss
+
+        for _ in range(2):
+            optimizer.step(closure)
+
+    diagnosed(backpropagated, "AG305", "F.mse_loss(net(X), Y)", "closure", severity="warning")
+
+
 def test_closure_that_is_evaluated_once():
     """Each step adds to the gradients of the step before; the fix speaks of the closure."""
 

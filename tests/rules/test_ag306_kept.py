@@ -338,3 +338,27 @@ def test_gradients_collected_twice_and_used_once():
         return [g / (squared.sqrt() + sum(g.norm() for g in second)) for g in second]
 
     calm(lambda: Surgery(lambda grad: grad).run(used_last))
+
+
+def test_gradients_that_meet_themselves_in_a_call_that_takes_one_model_twice():
+    """`surgery(net, net.losses(x))` hands on no gradient twice: what its names are called further in is what counts."""
+
+    def store(kept, gradients):
+        kept.append(gradients)
+
+    def run(keep):
+        def surgery(net, optimizer, losses):
+            kept = []
+            for loss in losses:
+                optimizer.zero_grad(set_to_none=False)
+                loss.backward(retain_graph=True)
+                store(kept, [keep(p.grad) for p in net.parameters()])
+            return [(a * b).sum() for a, b in zip(*kept, strict=True)]
+
+        net, optimizer = made()
+        for _ in range(2):
+            surgery(net, optimizer, net.forward(X).mean(0))
+            optimizer.step()
+
+    diagnosed(lambda: run(lambda grad: grad), "AG306", "keep(p.grad)", ".grad.clone()", severity="warning", where=run)
+    calm(lambda: run(torch.clone))

@@ -42,6 +42,19 @@ def test_part_of_the_model_left_out():
     calm(lambda: program(freeze=True))
 
 
+def test_copy_of_a_part_given_to_the_optimizer():
+    """A head whose copy the optimizer holds: the edit gives it the head itself."""
+
+    def program():
+        body, head = nn.Linear(4, 4), nn.Linear(4, 2)
+        optimizer = torch.optim.SGD([*body.parameters(), *copy.deepcopy(head).parameters()], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(head(body(X).relu()), Y))
+
+    found = diagnosed(program, "AG404", "copy.deepcopy(head)", "head.weight", severity="warning")
+    assert [edit.text for edit in found.edits] == ["head"]
+
+
 def test_only_the_last_layer_filtered():
     """A name filter that misses biases or norms leaves them out."""
 

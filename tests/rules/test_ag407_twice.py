@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import alarms, diagnosed, inspected, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -40,6 +40,22 @@ def test_twice_in_one_group():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program(lambda net: net.parameters()))
+
+
+def test_twice_and_frozen():
+    """What has no gradient is not stepped: listed twice it is worth a note, and no alarm."""
+
+    def program():
+        net = network()
+        net[0].requires_grad_(False)
+        optimizer = torch.optim.SGD([*net.parameters(), net[0].weight], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, loss_of(net))
+
+    report = inspected(program)
+    (twice,) = [finding for finding in report.findings if finding.rule == "AG407"]
+    assert (twice.severity, alarms(report)) == ("info", [])
+    assert "listed twice but not stepped here" in twice.message
 
 
 def test_in_two_groups():

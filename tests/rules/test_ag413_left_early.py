@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -24,6 +25,19 @@ class Returns(torch.optim.Optimizer):
                     return loss
                 p.sub_(group["lr"] * p.grad)
         return loss
+
+
+class ReturnsInBlock(Returns):
+    """Leaves a `with` on the way: Python returns on that one's line."""
+
+    def step(self, closure=None):
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        return closure
+                    p.sub_(group["lr"] * p.grad)
+        return closure
 
 
 class GoesOn(Returns):
@@ -55,12 +69,13 @@ def trained(optimizer_class, *, steps=3, unused=True, last=True):
         optimizer.step()
 
 
-def test_returns_at_the_first():
+@pytest.mark.parametrize("kind", [Returns, ReturnsInBlock])
+def test_returns_at_the_first(kind):
     """The return is the culprit, and the parameters behind the gap are named."""
-    (finding,) = alarms(inspected(lambda: trained(Returns)))
+    (finding,) = alarms(inspected(lambda: trained(kind)))
     assert (finding.rule, finding.severity) == ("AG413", "warning")
-    assert finding.locations[0].lineno == line_of(Returns.step, "if p.grad is None:") + 1
-    assert finding.subjects == ("Returns", "layers.2.weight", "layers.2.bias", "layers.1.weight")
+    assert finding.locations[0].lineno == line_of(kind.step, "if p.grad is None:") + 1
+    assert finding.subjects == (kind.__name__, "layers.2.weight", "layers.2.bias", "layers.1.weight")
 
 
 def test_goes_on():

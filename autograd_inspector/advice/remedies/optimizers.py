@@ -11,6 +11,7 @@ from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.modules.parameter_origins import birthplace
+from autograd_inspector.analysis.optimizers.held_copies import holds_copies
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.program_events import SchedulerMade
@@ -80,7 +81,9 @@ def written_into(
 def added_to(
     analysis: Analysis, optimizer: OptimizerRecord, made: Iterable[Location], parameters: tuple[int, ...]
 ) -> Iterator[Remedies]:
-    """A further group for parameters that it does not hold, once both are there."""
+    """A further group for parameters that it does not hold, once both are there; the model itself for a copy of it."""
+    if holds_copies(analysis, optimizer, parameters) and (place := analysis.capture.place(optimizer.site)) is not None:
+        yield (NotCopied(place),)
     group = group_added(analysis, optimizer, parameters)
     pair = meeting_of(made, analysis.capture.site(optimizer.site))
     if group and pair is not None:

@@ -27,6 +27,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import ZeroGradCalled
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -183,10 +184,14 @@ def _copied(capture: Capture, op: Op) -> bool:
 
 def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[GradientCut]:
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
-    if _frozen(capture, flow, starts):
+    frozen = _frozen(capture, flow, starts)
+    meant = _cleared_for(capture, run, frozen) if frozen else meant
+    if frozen and not meant:
         return
     cuts = _candidates(capture, flow, starts, meant)
-    if any(meant.intersection(parameters) for parameters in cuts.values()):  # A frozen teacher's cut is no loss.
+    if frozen or any(
+        meant.intersection(parameters) for parameters in cuts.values()
+    ):  # A frozen teacher's cut is no loss.
         cuts = {
             cut: tuple(t for t in parameters if t in meant)
             for cut, parameters in cuts.items()
@@ -229,14 +234,28 @@ def _goes_on(capture: Capture, op: Op, through: int) -> bool:
     return not is_cut(capture, op, through) or cause_of(capture, op, through) in {"no_grad", "inference_mode"}
 
 
-def _frozen(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> bool:
-    """Whether a parameter of an optimizer leads here uncut and is frozen: then that is what ails the loss."""
-    return any(
-        tensor in capture.optimized and not capture.tensors[tensor].requires_grad
+def _frozen(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> frozenset[int]:
+    """The parameters of optimizers that lead here uncut and are frozen: they are what ails the loss, as a rule."""
+    return frozenset(
+        tensor
         for op, _ in flow.upstream(starts, lambda op, tensor: not is_cut(capture, op, tensor))
         if not op.has(Trait.CUT)
         for tensor in op.inputs
+        if tensor in capture.optimized and not capture.tensors[tensor].requires_grad
     )
+
+
+def _cleared_for(capture: Capture, run: Backward, frozen: frozenset[int]) -> frozenset[int]:
+    """What the loss is to train, by the gradients that were cleared for it; none where that is what is frozen.
+
+    The generator's loss goes through a discriminator that is frozen for it, and that another optimizer has.
+    """
+    since = max(
+        (other.end for other in capture.backwards if other.end <= run.start and other.index != run.index), default=0
+    )
+    cleared = {e.optimizer for e in capture.events_of(ZeroGradCalled) if since <= e.at <= run.start}
+    held = frozenset(t for o in capture.placement.optimizers if o.id in cleared for t in o.held)
+    return frozenset(t for t in held if capture.tensors[t].requires_grad) if held.isdisjoint(frozen) else frozenset()
 
 
 def _in_torch(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import is_cut
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op
 
@@ -17,11 +18,16 @@ def freed_too_early(capture: Capture, flow: DataFlow, ops: Iterable[Op]) -> bool
     """
     opened = {op.index for op in ops}
     freed: set[int] = set()
+
+    def goes_on(op: Op, tensor: int) -> bool:
+        if is_a(op.name, OpKind.KEEPS_STATISTICS) and tensor not in op.outputs:
+            return False  # No graph is behind running statistics.
+        return op.index in opened or not is_cut(capture, op, tensor)
+
     for run in capture.completed_runs:
         if run.nested_in >= 0 or run.end <= min(opened):
             continue
-        starts = [(root, run.start) for root in run.roots]
-        above = flow.upstream(starts, lambda op, tensor: op.index in opened or not is_cut(capture, op, tensor))
+        above = flow.upstream([(root, run.start) for root in run.roots], goes_on)
         through = {op.index for op, _ in above if op.index in opened}
         if through & freed:
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import first_argument
 from autograd_inspector.analysis.gradients.unstored import unstored
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -17,7 +18,8 @@ def gradients_not_stored(analysis: Analysis, step: Step, since: int, trainable: 
     if run is None:
         return None
     names = names_of(analysis, (tensor for tensor in run.reached if tensor in trainable))
-    variable = analysis.capture.tensors[run.roots[0]].variable if run.roots else ""
+    variable = first_argument(analysis.capture.place(run.site)) if len(run.roots) == 1 else ""
+    variable = variable or (analysis.capture.tensors[run.roots[0]].variable if run.roots else "")
     loss = variable if variable.isidentifier() else "loss"
     return Problem(
         "warning",

@@ -14,6 +14,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.batches import same_batch
@@ -24,7 +25,7 @@ from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location
+from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
@@ -58,7 +59,7 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
         f"{summarize_names(names)}, and each evaluation adds its gradients to the earlier ones",
         f"Call `{clearing}` at the beginning of the closure.",
         (
-            *loss_line(analysis, second, "computed again here, with the old gradients still there"),
+            *_loss_line(analysis, second, "computed again here, with the old gradients still there"),
             *analysis.places((second.run, "added to old gradients here"), (step, "step() evaluates the closure here")),
         ),
         tuple(names),
@@ -67,15 +68,11 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
     )
 
 
-def loss_line(analysis: Analysis, contribution: Contribution, role: str) -> tuple[Location, ...]:
-    """The line that computed a loss, in the function that calls backward() on it."""
-    calling = analysis.capture.place(contribution.run.site)
-    for root in contribution.run.roots:
-        made = analysis.flow.birth(root)
-        for frame in analysis.user_frames(made.site, role, callers=role) if made is not None else ():
-            if calling is not None and frame.scope == calling.scope:
-                return (frame,)
-    return ()
+def _loss_line(analysis: Analysis, contribution: Contribution, role: str) -> tuple[Location, ...]:
+    """The line that computed a loss, in the innermost function that its backward() was called from as well."""
+    births = filter(None, map(analysis.flow.birth, contribution.run.roots))
+    pairs = (meeting(analysis, made.site, contribution.run.site) for made in births)
+    return tuple(with_role(pair[0], role) for pair in pairs if pair is not None)[:1]
 
 
 def moved_between(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:

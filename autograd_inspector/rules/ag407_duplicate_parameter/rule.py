@@ -57,12 +57,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         flat = list(optimizer.held)
         twice = [t for t in dict.fromkeys(flat) if flat.count(t) > 1] if len(flat) != len(set(flat)) else []
         if twice:
-            names = [name_of(analysis, t) for t in twice]
+            names, idle = [name_of(analysis, t) for t in twice], _never_stepped(analysis, optimizer, twice)
             aliases = [name for t in twice for name in analysis.capture.display_names.every_name_of(t)]
             yield Problem(
-                "warning",
+                "info" if idle else "warning",
                 f"{optimizer.type} holds duplicate parameters: {summarize_names(names)} "
-                f"{agree(names, 'is', 'are')} listed twice and stepped twice per step()",
+                f"{agree(names, 'is', 'are')} listed twice"
+                + (" but not stepped here, without a gradient" if idle else " and stepped twice per step()"),
                 "Collect parameters from one parent module (its parameters() yields a shared parameter once), or deduplicate: "
                 "list(dict.fromkeys(params)).",
                 analysis.user_frames(optimizer.site, "passed to the optimizer twice here"),
@@ -77,6 +78,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from no_longer_tied(analysis)
     yield from shallow_copies(analysis)
     yield from one_state_for_several(analysis)
+
+
+def _never_stepped(analysis: Analysis, optimizer: OptimizerRecord, tensors: list[int]) -> bool:
+    """Whether the optimizer stepped, and none of the parameters had a gradient at any step: they were frozen."""
+    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    moved = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
+    return bool(steps) and moved.isdisjoint(tensors) and analysis.received_gradient.isdisjoint(tensors)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

@@ -40,6 +40,16 @@ def asserted(tree: ast.Module, _random: Random) -> ast.Module:
     return _after_assignments(tree, "assert {name}.dim() >= 0 and {name}.shape is not None")
 
 
+def formatted(tree: ast.Module, _random: Random) -> ast.Module:
+    """What a variable was set to is written into an f-string."""
+    return _after_assignments(tree, "f'{{{name}}}'")
+
+
+def counted(tree: ast.Module, _random: Random) -> ast.Module:
+    """Of what a variable was set to NumPy computes a number."""
+    return _after_assignments(tree, "float({name}.detach().cpu().numpy().mean())")
+
+
 def dead(tree: ast.Module, _random: Random) -> ast.Module:
     """Each function begins with calls that are never reached."""
     for function in functions(tree):

@@ -22,6 +22,14 @@ def functions(tree: ast.AST) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
+def standing_for(original: ast.stmt, made: ast.stmt) -> ast.stmt:
+    """A statement, and those in it, that have the place of another one."""
+    for node in ast.walk(made):
+        if isinstance(node, ast.stmt) and not hasattr(node, "original"):
+            node.original = getattr(original, "original", -1)  # type: ignore[attr-defined]
+    return made
+
+
 def variables(function: Function, tree: ast.Module) -> set[str]:
     """The variables of a function and of those inside it that nobody knows by name: no parameter, no attribute."""
     bound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 
 from autograd_inspector.capture.lines.bytecode import instructions
+from autograd_inspector.capture.lines.returns import returns
 from autograd_inspector.capture.observers.optimizers.own_methods import codes_of
 from autograd_inspector.model.event import ParameterStep
 
@@ -31,11 +32,7 @@ def returns_in_loops(kind: type) -> Iterator[tuple[CodeType, int]]:
 
 
 def _returns_in_loops(code: CodeType) -> Iterator[int]:
-    listed = [*instructions(code)]
-    loops = [(each.argval, each.offset) for each in listed if each.opname.startswith("JUMP_BACKWARD")]
-    line = code.co_firstlineno
-    for each in listed:
-        positions = each.positions
-        line = line if positions is None or positions.lineno is None else positions.lineno
-        if each.opname.startswith("RETURN") and any(begin <= each.offset <= end for begin, end in loops):
+    loops = [(each.argval, each.offset) for each in instructions(code) if each.opname.startswith("JUMP_BACKWARD")]
+    for each, line in returns(code):
+        if any(begin <= each.offset <= end for begin, end in loops):
             yield line

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import CodeType
 from typing import Any
 
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import CosineAnnealingWarmRestarts, LRScheduler, ReduceLROnPlateau
 
-from autograd_inspector.capture.lines.bytecode import instructions
+from autograd_inspector.capture.lines.returns import returns
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.observers.optimizers.closures import callables_in
 from autograd_inspector.capture.observers.optimizers.groups import groups_of, rate_of
@@ -20,8 +18,6 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped
-
-_RETURNS = frozenset({"RETURN_VALUE", "RETURN_CONST"})
 
 
 class Schedulers:
@@ -50,7 +46,8 @@ class Schedulers:
         if number is not None:
             recording, kind = self.recording, type(scheduler).__name__
             codes = callables_in(read_own(scheduler, "lr_lambdas"))
-            factors = tuple(recording.stacks.of_code(code, line) for code in codes for line in _returning(code))
+            own = (code for code in codes if classify(code.co_filename) == USER)
+            factors = tuple(recording.stacks.of_code(code, line) for code in own for _, line in returns(code))
             at, site, rates = len(recording.ops), recording.stacks.here(0), _rates(scheduler)
             recording.events.append(SchedulerMade(at, site, number, kind, tuple(dict.fromkeys(factors)), rates))
 
@@ -71,21 +68,3 @@ class Schedulers:
 def _rates(scheduler: LRScheduler) -> tuple[float, ...]:
     """The learning rates that it left in the groups of its optimizer."""
     return tuple(map(rate_of, groups_of(read_own(scheduler, "optimizer"))))
-
-
-def _returning(code: CodeType) -> Iterator[int]:
-    """The lines in which a function of the program's returns something.
-
-    Out of a `with` block the value is swapped below what ends the block, and returned on the line of the `with`.
-    """
-    if classify(code.co_filename) != USER:
-        return
-    line, swapped, computed = code.co_firstlineno, -1, -1
-    for instruction in instructions(code):
-        before = line
-        line = (instruction.positions.lineno if instruction.positions is not None else None) or line
-        if instruction.opname == "SWAP" and line != before:
-            swapped, computed = line, computed if before == swapped else before
-        if instruction.opname in _RETURNS:
-            yield computed if line == swapped else line
-            swapped = -1
