@@ -7,6 +7,7 @@ from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
     IndependentResult,
+    NamedAgain,
     OnceDifferentiable,
     RandomStateDropped,
     RandomUnderVmap,
@@ -114,6 +115,7 @@ __all__ = [
     "ModuleHookRegistered",
     "ModuleReattached",
     "ModuleRepeated",
+    "NamedAgain",
     "NamesUnmatched",
     "NothingFrozen",
     "OnceDifferentiable",
@@ -195,6 +197,7 @@ Event = (
     | SavedTensorUnpacked
     | StartRefused
     | StatementIdle
+    | NamedAgain
     | IndependentResult
     | GradientModified
     | GradientsGone

@@ -98,3 +98,18 @@ class StatementIdle(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The name."""
         return f"{self.name}()" if self.called else self.name
+
+
+class NamedAgain(ProgramEvent, frozen=True):
+    """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = zeros(3)``.
+
+    Read off the functions in which tensors were modified in place.
+    """
+
+    name: str
+    of: str
+
+    @property
+    def api(self) -> str:
+        """The new name."""
+        return self.name

@@ -1,0 +1,51 @@
+"""Which variables an expression hands on as they are: to the operator, the subscript or the call that it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograd_inspector.source.fragments import expression, statement
+
+_SEVERAL = (ast.Tuple, ast.List)
+
+
+def operand_names(text: str, op: str) -> frozenset[str]:
+    """``a`` and ``b`` of ``a + b``, of ``a.add(b)``, of ``torch.stack([a, b])``; ``a`` alone of ``a[b.sum()]``.
+
+    ``op`` ran there, or in the function that is called: what a method of the program's own is called on is no operand.
+    """
+    node = expression(text)
+    parts = () if node is None else _parts(node, op)
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
+
+
+def written_name(text: str) -> str:
+    """The variable that a write goes to: ``x`` of ``x.mul_(2).add_(y)``, of ``x[0] = y`` and of ``x += y``; or ""."""
+    node: ast.AST | None = expression(text)
+    if node is None and isinstance(augmented := statement(text), ast.AugAssign):
+        node = augmented.target
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def assigned_names(target: str) -> tuple[str, ...]:
+    """The variables of a tuple of targets: ``a`` and ``b`` of ``(a, b)``."""
+    node = expression(target)
+    return tuple(part.id for part in node.elts if isinstance(part, ast.Name)) if isinstance(node, _SEVERAL) else ()
+
+
+def _parts(node: ast.expr, op: str) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.Compare(left=left, comparators=others):
+            yield from (left, *others)
+        case ast.UnaryOp(operand=value) | ast.Subscript(value=value) | ast.Attribute(value=value):
+            yield value
+        case ast.Call(func=function, args=args, keywords=keywords):
+            if isinstance(function, ast.Attribute) and function.attr == op:
+                yield function.value
+            for part in (*args, *(keyword.value for keyword in keywords)):
+                yield from part.elts if isinstance(part, _SEVERAL) else (part,)
