@@ -11,7 +11,7 @@ _SEVERAL = (ast.Tuple, ast.List)
 
 
 def operand_names(text: str, op: str) -> frozenset[str]:
-    """``a`` and ``b`` of ``a + b``, of ``a.add(b)``, of ``torch.stack([a, b])``; ``a`` alone of ``a[b.sum()]``.
+    """``a`` and ``b`` of ``a + b``, of ``a.add(b)``, of ``stack([a, b])``; ``a`` alone of ``a[b.sum()]``.
 
     ``op`` ran there, or in the function that is called: what a method of the program's own is called on is no operand.
     """

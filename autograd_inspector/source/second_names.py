@@ -10,11 +10,12 @@ from autograd_inspector.source.index import Source
 
 
 class SecondName(NamedTuple):
-    """From that line on ``name`` is what ``of`` is."""
+    """From that line on ``name`` is what ``of`` is; ``alone``: the statement assigns nothing else."""
 
     line: int
     name: str
     of: str
+    alone: bool
 
 
 class SecondNames:
@@ -26,7 +27,8 @@ class SecondNames:
             if isinstance(node, ast.Assign):
                 for name, of in _given(node):
                     names = self._by_scope.setdefault(source.scope_at(node.lineno), [])
-                    names.append(SecondName(node.lineno, name, of))
+                    alone = len(node.targets) == 1 and isinstance(node.value, ast.Name)
+                    names.append(SecondName(node.lineno, name, of, alone))
 
     def within(self, scope: ast.AST) -> list[SecondName]:
         """The statements of one function, or of the module."""

@@ -101,13 +101,14 @@ class StatementIdle(ProgramEvent, frozen=True):
 
 
 class NamedAgain(ProgramEvent, frozen=True):
-    """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = zeros(3)``.
+    """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
 
-    Read off the functions in which tensors were modified in place.
+    Read off the functions in which tensors were modified in place. ``alone``: it assigns that name only.
     """
 
     name: str
     of: str
+    alone: bool
 
     @property
     def api(self) -> str:

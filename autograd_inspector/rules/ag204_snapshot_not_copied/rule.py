@@ -31,7 +31,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         The optimizer updates parameters in place, so the "old" values change too: restoring them restores nothing,
         their difference to the new ones is zero, and a comparison always finds no change. A target network that was
         made by `target = net` is the network itself; an average over clients is the last client; in a list to which one tensor was appended repeatedly, all entries
-        are that tensor.
+        are that tensor. The same holds for a second name, `returns = advantages; returns += values`, and for the input of a module
+        with `inplace=True`: a skip connection that adds it afterwards adds the new values.
 
     Example
         ::

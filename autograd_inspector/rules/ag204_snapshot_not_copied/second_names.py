@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from autograd_inspector.advice.remedies.in_place import out_of_place
@@ -12,7 +11,6 @@ from autograd_inspector.analysis.memory.second_names import second_names as foun
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import NamedAgain
 from autograd_inspector.model.remedy import NotInPlace, Operand, Remedies, Substitute
-from autograd_inspector.source.fragments import statement
 
 
 def second_names(analysis: Analysis) -> Iterator[Problem]:
@@ -43,9 +41,8 @@ def _named(analysis: Analysis, found: SecondName, named: NamedAgain) -> Problem:
 
 def _cures(analysis: Analysis, found: SecondName, named: NamedAgain) -> Iterator[Remedies]:
     place = analysis.capture.place(named.site)
-    match None if place is None else statement(place.source):
-        case ast.Assign(targets=[ast.Name()], value=ast.Name()) if place is not None:
-            yield (Substitute(place, "", "{}.clone()"),)
+    if place is not None and named.alone:
+        yield (Substitute(place, "", "{}.clone()"),)
     edited = analysis.capture.place(found.op.site)
     if edited is not None:
         yield (out_of_place(analysis, found.op, edited),)
