@@ -272,4 +272,39 @@ optimizer.step()
         by("make it with inplace=False: `nn.ReLU()`", "nn.ReLU(inplace=True)", "nn.ReLU()"),
         symptom="not torch.equal(h, old)",
     ),
+    "adapted parameters are not used": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(3, 4), torch.randn(3, 4)
+support = net(x).pow(2).mean()
+gradients = torch.autograd.grad(support, list(net.parameters()), create_graph=True)
+fast = {n: p - 0.1 * g for (n, p), g in zip(net.named_parameters(), gradients)}
+plain = net(y).pow(2).mean()
+loss = net(y).pow(2).mean()
+same = torch.equal(loss, plain)
+del fast, gradients
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "pass it to the forward (torch.func.functional_call)",
+            "loss = net(y)",
+            "loss = torch.func.functional_call(net, fast, (y,))",
+        ),
+        by(
+            "add it as a term",
+            "loss = net(y).pow(2).mean()",
+            "loss = net(y).pow(2).mean() + sum(p.pow(2).sum() for p in fast.values())",
+        ),
+        by(
+            "leave out create_graph=True",
+            ", create_graph=True",
+            "",
+            "same = torch.equal(loss, plain)",
+            "same = False  # It is measured.",
+        ),
+        symptom="same",
+    ),
 }
