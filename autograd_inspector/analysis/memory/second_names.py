@@ -54,6 +54,19 @@ def second_names(analysis: Analysis) -> Iterator[SecondName]:
                     yield found
 
 
+def named_twice(analysis: Analysis, op: Op) -> NamedAgain | None:
+    """The assignment by which two operands of an op, or of a call that led to it, are one tensor."""
+    events = analysis.capture.events_of(NamedAgain)
+    for frame in analysis.capture.site(op.site) if events else ():
+        operands = operand_names(frame.expression, op.name)
+        for event in events:
+            place = analysis.capture.place(event.site)
+            above = place is not None and place.scope == frame.scope and place.lineno < frame.lineno
+            if above and operands.issuperset((event.name, event.of)):
+                return event
+    return None
+
+
 class _SecondNames:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis

@@ -1,7 +1,7 @@
-"""Where the program gave a tensor another name, in the functions that modify tensors in place.
+"""Where the program gave a tensor another name.
 
-An assignment of one variable to another copies nothing, and torch never hears of it: it is read off the text. Whether
-both names were read after the tensor was modified is for the ops to tell.
+An assignment of one variable to another copies nothing, and torch never hears of it: it is read off the text of the
+functions that ran. Whether both names were read, and were meant to be two tensors, is for the ops to tell.
 """
 
 from __future__ import annotations
@@ -10,22 +10,14 @@ from collections.abc import Iterator
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import source_at
-from autograd_inspector.capture.recording.raw_records import OP_SITE, OP_TRAITS, OP_WRITES
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import NamedAgain
 from autograd_inspector.source.second_names import SecondNames
 
-_ASIDE = int(Trait.BACKWARD | Trait.STEP)
-
 
 def second_names(recording: Recording) -> Iterator[NamedAgain]:
-    """One event for each such statement."""
-    sites = dict.fromkeys(
-        op[OP_SITE] for _, op in recording.ops.items() if op[OP_WRITES] and not op[OP_TRAITS] & _ASIDE
-    )
-    chains = (recording.stacks.chains[site] for site in sites if 0 <= site < len(recording.stacks.chains))
-    for code in dict.fromkeys(code for chain in chains for code, _, library in chain if not library):
+    """One event for each such statement in a function that was on the stack of an op, a backward or a step."""
+    for code in dict.fromkeys(code for chain in recording.stacks.chains for code, _, library in chain if not library):
         yield from _in_code(recording, code)
 
 

@@ -103,7 +103,7 @@ class StatementIdle(ProgramEvent, frozen=True):
 class NamedAgain(ProgramEvent, frozen=True):
     """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
 
-    Read off the functions in which tensors were modified in place. ``alone``: it assigns that name only.
+    Read off the program's functions. ``alone``: it assigns that name only.
     """
 
     name: str
