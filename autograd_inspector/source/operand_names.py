@@ -17,7 +17,7 @@ def operand_names(text: str, op: str) -> frozenset[str]:
     """
     node = expression(text)
     parts = () if node is None else _parts(node, op)
-    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
+    return frozenset(filter(None, map(variable, parts)))
 
 
 def written_name(text: str) -> str:
@@ -25,15 +25,26 @@ def written_name(text: str) -> str:
     node: ast.AST | None = expression(text)
     if node is None and isinstance(augmented := statement(text), ast.AugAssign):
         node = augmented.target
-    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)) and not variable(node):
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return variable(node)
 
 
 def assigned_names(target: str) -> tuple[str, ...]:
-    """The variables of a tuple of targets: ``a`` and ``b`` of ``(a, b)``."""
-    node = expression(target)
-    return tuple(part.id for part in node.elts if isinstance(part, ast.Name)) if isinstance(node, _SEVERAL) else ()
+    """The variables that are assigned: ``a`` and ``b`` of ``(a, b)``."""
+    node = expression(target) if target else None
+    parts = node.elts if isinstance(node, _SEVERAL) else [node]
+    return tuple(filter(None, map(variable, parts)))
+
+
+def variable(node: ast.AST | None) -> str:
+    """A variable, or an entry of a dictionary that is one: ``a``, ``batch['labels']``; "" for another expression."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+            return f"{name}[{key!r}]"
+    return ""
 
 
 def _parts(node: ast.expr, op: str) -> Iterator[ast.expr]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autograd_inspector.source.index import Source
+from autograd_inspector.source.operand_names import variable
 
 
 class SecondName(NamedTuple):
@@ -24,27 +25,41 @@ class SecondNames:
     def __init__(self, source: Source) -> None:
         self._by_scope: dict[ast.AST, list[SecondName]] = {}
         for node in source.nodes:
-            if isinstance(node, ast.Assign):
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
                 for name, of in _given(node):
                     names = self._by_scope.setdefault(source.scope_at(node.lineno), [])
-                    alone = len(node.targets) == 1 and isinstance(node.value, ast.Name)
-                    names.append(SecondName(node.lineno, name, of, alone))
+                    names.append(SecondName(node.lineno, name, of, _is_alone(node)))
 
     def within(self, scope: ast.AST) -> list[SecondName]:
         """The statements of one function, or of the module."""
         return self._by_scope.get(scope, [])
 
 
-def _given(node: ast.Assign) -> Iterator[tuple[str, str]]:
-    targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
-    if isinstance(node.value, ast.Name):
-        yield from ((target, node.value.id) for target in targets if target != node.value.id)
+def _is_alone(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> bool:
+    match node:
+        case ast.Assign(targets=[_]) | ast.AnnAssign():
+            return variable(node.value) != ""
+    return False
+
+
+def _given(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> Iterator[tuple[str, str]]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [name for target in targets if (name := variable(target))]
+    of = variable(node.value)
+    if of:
+        yield from ((name, of) for name in names if name != of and _alike(name, of))
     else:
-        yield from ((other, targets[0]) for other in targets[1:])
-    for target in node.targets:
+        yield from ((other, names[0]) for other in names[1:] if _alike(other, names[0]))
+    for target in targets:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            stored = {part.id for part in target.elts if isinstance(part, ast.Name)}
+            stored = {variable(part) for part in target.elts}
             for part, value in zip(target.elts, node.value.elts, strict=False):
+                name, of = variable(part), variable(value)
                 # In ``a, b = b, a`` each name stands for something else afterwards.
-                if isinstance(part, ast.Name) and isinstance(value, ast.Name) and value.id not in stored:
-                    yield part.id, value.id
+                if name and of and of not in stored and _alike(name, of):
+                    yield name, of
+
+
+def _alike(name: str, of: str) -> bool:
+    """Whether both are variables, or entries of one dictionary: what a variable and an entry share is meant to be shared."""
+    return name.partition("[")[0] == of.partition("[")[0] if "[" in name + of else True

@@ -24,6 +24,10 @@ def names(text):
         ("old = new.clone()", []),
         ("self.old = new", []),
         ("old = self.new", []),
+        ("old: object = new", [("old", "new", True)]),
+        ("f(old := new)", [("old", "new", False)]),
+        ("b['y'] = b['x']", [("b['y']", "b['x']", True)]),
+        ("y = b['x']", []),
     ],
 )
 def test_which_statements_give_a_second_name(text, pairs):
@@ -67,6 +71,7 @@ def test_the_variable_that_a_write_goes_to(text, name):
 
 
 def test_the_variables_of_a_tuple():
-    """A target that is one variable has none."""
+    """Attributes are none."""
     assert assigned_names("(a, b.c, d)") == ("a", "d")
-    assert assigned_names("a") == ()
+    assert assigned_names("a") == ("a",)
+    assert assigned_names("") == ()

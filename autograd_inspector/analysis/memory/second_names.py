@@ -108,9 +108,9 @@ class _SecondNames:
             changed = event.of if event.of in handed else event.name
             kept = next(iter(names - {changed}))
             reads = self._reads(op, tensor, frame)
-            others = {changed, frame.target if at else changed}
-            if kept in reads and not others.isdisjoint(reads):
-                other = next(name for name in (changed, frame.target) if name in reads)
+            others = (changed, *(assigned_names(frame.target) if at else ()))
+            other = next((name for name in others if name in reads), "")
+            if kept in reads and other and other != kept:
                 return SecondName(op, tensor, kept, changed, (reads[kept], reads[other]), event)
             for outer in frames[at + 1 : at + 2] if not reads else ():
                 handed_back = self._reads(op, tensor, outer)
@@ -129,7 +129,7 @@ class _SecondNames:
         reads = self._reads(op, tensor, frame)
         for name in operand_names(frame.expression, op.name):
             # What is assigned to the same name is the result from then on.
-            if name in reads and name not in {frame.target, frame.assigned, *assigned_names(frame.target)}:
+            if name in reads and name not in {frame.assigned, *assigned_names(frame.target)}:
                 return SecondName(op, tensor, name, name, (reads[name],), module=call.type, called=frame)
         return None
 
