@@ -61,5 +61,5 @@ def _given(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> Iterator[tuple[s
 
 
 def _alike(name: str, of: str) -> bool:
-    """Whether both are variables, or entries of one dictionary: what a variable and an entry share is meant to be shared."""
+    """Whether both are variables, or entries of one dictionary: one that a variable stands for is shared on purpose."""
     return name.partition("[")[0] == of.partition("[")[0] if "[" in name + of else True
