@@ -82,6 +82,21 @@ def test_ratio_of_a_policy_to_itself():
     calm(stepped)
 
 
+def test_a_second_name_for_an_old_value():
+    """The line that gave the value its second name is shown as well."""
+
+    def surrogate(new, old):
+        return -(new - old).exp().mean()
+
+    def sick(net):
+        log_prob = net(X).log_softmax(-1)[:, 0]
+        old_log_prob = log_prob
+        return surrogate(log_prob, old_log_prob)
+
+    finding = diagnosed(lambda: steps(sick), "AG303", "(new - old)", "log_prob", severity="warning", where=surrogate)
+    assert any(place.source == "old_log_prob = log_prob" for place in finding.locations)
+
+
 def test_differences_that_leave_something():
     """A residual, a difference of two draws, of two powers, of two elements, of two nets and of neighbours."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -515,3 +516,24 @@ def test_groups_by_name_of_a_compiled_model():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program(wrapper=False))
+
+
+@pytest.mark.parametrize("clears", ["optimizer", "model"])
+def test_gradients_that_nothing_clears_in_the_norm(clears):
+    """Clipping counts them with those that step() uses: where they are clipped and what clears the others is shown."""
+
+    def program():
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(model[1].parameters(), lr=0.1)
+        for _ in range(3):
+            (optimizer if clears == "optimizer" else model).zero_grad()
+            model(torch.randn(8, 4)).square().mean().backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+    finding = diagnosed(program, "AG404", "torch.optim.SGD(", "0.weight", severity="warning")
+    shown = [place.source for place in finding.locations]
+    counted = clears == "optimizer"
+    assert ("clipping norm" in finding.message) == counted
+    assert any("clip_grad_norm_" in line for line in shown) == counted
+    assert any(".zero_grad()" in line for line in shown) == counted

@@ -18,6 +18,7 @@ from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.read_attributes import read_attributes
+from autograd_inspector.capture.freezing.second_names import second_names
 from autograd_inspector.capture.freezing.selected_parameters import selected_parameters
 from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
@@ -70,6 +71,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *lost_sums(recording),
         *unreturned_results(recording),
         *idle_statements(recording),
+        *second_names(recording),
         *gradients_gone(recording),
         *shared_models(recording, modules),
         *read_attributes(recording),

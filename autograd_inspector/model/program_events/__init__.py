@@ -8,6 +8,7 @@ from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
     GradientsReturned,
     IndependentResult,
+    NamedAgain,
     OnceDifferentiable,
     RandomStateDropped,
     RandomUnderVmap,
@@ -117,6 +118,7 @@ __all__ = [
     "ModuleHookRegistered",
     "ModuleReattached",
     "ModuleRepeated",
+    "NamedAgain",
     "NamesUnmatched",
     "NothingFrozen",
     "OnceDifferentiable",
@@ -199,6 +201,7 @@ Event = (
     | SavedTensorUnpacked
     | StartRefused
     | StatementIdle
+    | NamedAgain
     | IndependentResult
     | GradientModified
     | GradientsReturned

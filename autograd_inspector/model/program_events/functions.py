@@ -118,3 +118,19 @@ class StatementIdle(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The name."""
         return f"{self.name}()" if self.called else self.name
+
+
+class NamedAgain(ProgramEvent, frozen=True):
+    """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
+
+    Read off the program's functions. ``alone``: it assigns that name only.
+    """
+
+    name: str
+    of: str
+    alone: bool
+
+    @property
+    def api(self) -> str:
+        """The new name."""
+        return self.name

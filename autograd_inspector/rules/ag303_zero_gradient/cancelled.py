@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.cancelling import Cancelling, cancelling
+from autograd_inspector.analysis.memory.second_names import named_twice
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -44,7 +45,11 @@ def _problem(analysis: Analysis, found: Cancelling) -> Problem:
         "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
         (
             *again,
-            *analysis.places(*((op, "added to the sum here") for op in entered), (found.op, "gradients cancel here")),
+            *analysis.places(
+                *((op, "added to the sum here") for op in entered),
+                (found.op, "gradients cancel here"),
+                (named_twice(analysis, found.op), "second name assigned here, for the same tensor"),
+            ),
         ),
         (*names, *terms),
         ops=(found.op.index,),

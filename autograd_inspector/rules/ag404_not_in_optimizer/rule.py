@@ -9,6 +9,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added, remade
 from autograd_inspector.advice.remedies.optimizers import added_to, given_instead, made_later
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.counted_in_norm import CountedInNorm, counted_in_norm
 from autograd_inspector.analysis.idle_statements import idle_here
 from autograd_inspector.analysis.modules.parameter_origins import (
     birthplace,
@@ -78,11 +79,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
     not_entered = list(_not_entered(analysis, loose))
     selected = selected_at(analysis, optimizer.site) if early else ()
+    counted = counted_in_norm(analysis, loose.parameters)
     compiled = all(_under_compiled(analysis, t) for t in loose.parameters)
     yield Problem(
         "info" if _given_inputs(analysis, optimizer) or analysis.passed_through else "warning",
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} not in any "
-        f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty, compiled)}",
+        f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty, compiled)}"
+        f"{_COUNTED if counted is not None else ''}",
         _ENTER
         if not_entered
         else _instead(analysis, optimizer, loose)
@@ -97,6 +100,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 *selected,
                 *born,
                 *made_here(analysis, early),
+                *(() if counted is None else _counted(analysis, counted)),
             ]
         )
         or first_use(analysis, loose.parameters[0]),
@@ -123,6 +127,19 @@ def _not_entered(analysis: Analysis, loose: Unoptimized) -> Iterator[Location]:
     )
     for event in idle_here(analysis, sites, "no_grad", "inference_mode"):
         yield from analysis.user_frames(event.site, f"{event.name}() switches nothing off here: write `with`")
+
+
+def _counted(analysis: Analysis, found: CountedInNorm) -> tuple[Location, ...]:
+    return analysis.places(
+        (found.clip, "gradients of all iterations counted in the norm here"),
+        (found.cleared, "gradients of the optimizer's own parameters cleared here, no others"),
+    )
+
+
+_COUNTED = (
+    ". No zero_grad() clears these gradients, so they add up over the iterations, and the clipping norm, by which all gradients are "
+    "scaled, grows with them"
+)
 
 
 def _instead(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized) -> str:

@@ -243,4 +243,68 @@ for i in range(3):
         by("`copy.deepcopy(model)`", "target = net", "target = copy.deepcopy(net)"),
         symptom="target is net",
     ),
+    "a tensor has a second name for a copy": case(
+        "AG204",
+        """
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+noisy = x
+noisy += 1
+(net(noisy) - x).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("`noisy = x.clone()`", "noisy = x", "noisy = x.clone()"),
+        by("compute a new tensor instead of changing noisy in place", "noisy += 1", "noisy = noisy + 1"),
+        symptom="x[0, 0] == 2",
+    ),
+    "a module overwrites the input that a skip connection adds": case(
+        "AG204",
+        """
+stem, act, body = nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Linear(4, 4)
+optimizer = torch.optim.SGD([*stem.parameters(), *body.parameters()], lr=0.1)
+h = stem(torch.randn(3, 4))
+old = h.detach().clone()
+(h + body(act(h))).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Call the module with a copy: `h.clone()`", "act(h)", "act(h.clone())"),
+        by("make it with inplace=False: `nn.ReLU()`", "nn.ReLU(inplace=True)", "nn.ReLU()"),
+        symptom="not torch.equal(h, old)",
+    ),
+    "adapted parameters are not used": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(3, 4), torch.randn(3, 4)
+support = net(x).pow(2).mean()
+gradients = torch.autograd.grad(support, list(net.parameters()), create_graph=True)
+fast = {n: p - 0.1 * g for (n, p), g in zip(net.named_parameters(), gradients)}
+plain = net(y).pow(2).mean()
+loss = net(y).pow(2).mean()
+same = torch.equal(loss, plain)
+del fast, gradients
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "pass it to the forward (torch.func.functional_call)",
+            "loss = net(y)",
+            "loss = torch.func.functional_call(net, fast, (y,))",
+        ),
+        by(
+            "add it as a term",
+            "loss = net(y).pow(2).mean()",
+            "loss = net(y).pow(2).mean() + sum(p.pow(2).sum() for p in fast.values())",
+        ),
+        by(
+            "leave out create_graph=True",
+            ", create_graph=True",
+            "",
+            "same = torch.equal(loss, plain)",
+            "same = False  # It is measured.",
+        ),
+        symptom="same",
+    ),
 }

@@ -173,4 +173,28 @@ optimizer.step()
         ),
         symptom="hyper.weight.grad is None",
     ),
+    "a state is detached in each step of a recurrence": case(
+        "AG101",
+        """
+cell, head = nn.GRUCell(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.1)
+first = torch.randn(3, 4, requires_grad=True)
+h = torch.zeros(3, 4)
+for t in range(6):
+    x = first if t == 4 else torch.randn(3, 4)
+    h = cell(x, h.detach())
+head(h).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Use the state itself instead of .detach()", "h.detach()", "h"),
+        by(
+            "detach the state only after each backward()",
+            "h.detach()",
+            "h",
+            ".backward()",
+            ".backward()\nh = h.detach()",
+        ),
+        by("every k iterations", "h.detach()", "h.detach() if t % 3 == 0 else h"),
+        symptom="first.grad is None",
+    ),
 }

@@ -22,6 +22,7 @@ from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.remedy import Insert, Operand, Remedies
 from autograd_inspector.model.torch_names import LOADING
 from autograd_inspector.model.wording import join_names
+from autograd_inspector.rules.ag101_detached.truncated import truncated
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -29,7 +30,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         A detached tensor has the same values but no graph. Parameters before it get no gradient: backward raises "does
-        not require grad" if no other path leads to a parameter, and raises nothing if one does.
+        not require grad" if no other path leads to a parameter, and raises nothing if one does. Parameters of
+        a recurrence whose state is detached in every step learn nothing about earlier inputs.
 
     Example
         ::
@@ -54,8 +56,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for estimator in estimators:
         yield _reversed(analysis, estimator)
     explained = {tensor for estimator in estimators for tensor in estimator.joined.inputs}
+    carried = list(truncated(analysis))
+    yield from carried
+    explained_ops = {op for problem in carried for op in problem.ops}
     for cut in caused_by(analysis, "detached"):
-        if not explained.isdisjoint(cut.through):
+        if not explained.isdisjoint(cut.through) or not explained_ops.isdisjoint(op.index for op in cut.ops):
             continue
         what, kept, fix = _cutting(analysis, cut)
         wrapped = [e for e in analysis.capture.events_of(ParameterWrapped) if e.tensor == cut.through[0]]

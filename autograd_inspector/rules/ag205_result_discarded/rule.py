@@ -18,6 +18,7 @@ from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, Substitute, TakeOff, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
 
 _UPDATES = (
     OpKind.ADDS
@@ -40,7 +41,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
         effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
         iteration. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
-        that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing.
+        that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing. A gradient
+        penalty that is not added to the loss, or adapted parameters that it is not computed with, regularize and train nothing.
 
     Example
         ::
@@ -79,6 +81,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _unrestored(analysis)
     yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
+    yield from unread_derivatives(analysis)
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
