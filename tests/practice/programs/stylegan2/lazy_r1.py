@@ -97,5 +97,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="autograd.grad of R1 is called without create_graph=True, so the penalty reaches no parameter",
     names=("create_graph",),
-    repair=("outputs=real_pred.sum(), inputs=real_img, create_graph=True",),
+    repair=("create_graph=True,",),
 )
