@@ -124,7 +124,7 @@ def test_a_penalty_on_samples_of_a_generator():
 
 
 def in_turns(create_graph, *, aside=False):
-    """A discriminator that is frozen while the generator learns, with a penalty of its own; ``aside``: it is a log's."""
+    """A discriminator, frozen while the generator learns, with a penalty of its own; ``aside``: it is a log's."""
 
     def program():
         critic, generator = nn.Sequential(nn.Linear(4, 1), nn.Tanh()), nn.Linear(4, 4)
