@@ -82,5 +82,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="logit_scale starts at 1/T in place of log(1/T), beyond the clamp, whose gradient is zero there",
     names=("logit_scale",),
+    values=True,
     repair=("self.logit_scale = nn.Parameter(torch.tensor(math.log(1 / temperature)))",),
 )
