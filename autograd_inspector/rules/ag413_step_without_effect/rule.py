@@ -34,6 +34,7 @@ from autograd_inspector.model.program_events import (
 from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag413_step_without_effect.levelled import levelled
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_rate import overwritten
 from autograd_inspector.rules.ag413_step_without_effect.undone import undone
 
@@ -75,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _dropped(analysis, event, step)
     yield from undone(analysis)
     yield from overwritten(analysis)
+    yield from levelled(analysis)
     for found in at_zero(analysis):
         yield _at_zero(analysis, found)
     for rounded in rounded_away(analysis):
