@@ -37,7 +37,7 @@ def trained_in_eval(analysis: Analysis) -> Iterator[TrainedInEval]:
     switches = analysis.capture.events_of(ModeSwitched)
     if any(not switch.training for switch in switches):
         told: set[tuple[int, int, str]] = set()
-        for found in _Modes(analysis, switches).found():
+        for found in Modes(analysis, switches).found():
             key = (found.switch.site, found.switch.model, found.switch.path)
             if key not in told:
                 told.add(key)
@@ -49,7 +49,7 @@ def within(path: str, outer: str) -> bool:
     return not outer or path == outer or path.startswith(f"{outer}.")
 
 
-class _Modes:
+class Modes:
     """The calls that steps learn from, and the modes that their modules were put into."""
 
     def __init__(self, analysis: Analysis, switches: Iterable[ModeSwitched]) -> None:
@@ -59,20 +59,20 @@ class _Modes:
 
     def found(self) -> Iterator[TrainedInEval]:
         """Every switch, with the first step that shows it to be one too many."""
-        for step, made in self._learning:
+        for step, made in self.learning:
             parts: dict[int, tuple[ModeSwitched, list[ModuleCall]]] = {}
-            for call in self._otherwise(made):
+            for call in self.otherwise(made):
                 switch = self._switch(call)
                 if switch is not None:
                     parts.setdefault(id(switch), (switch, []))[1].append(call)
             for switch, calls in parts.values():
-                call = self._outermost(calls[0])
+                call = self.outermost(calls[0])
                 yield TrainedInEval(
                     switch, call, step, tuple(calls), self._looked(switch, call), self._left_so(switch, call)
                 )
 
     @cached_property
-    def _learning(self) -> list[tuple[Step, frozenset[int]]]:
+    def learning(self) -> list[tuple[Step, frozenset[int]]]:
         """Each step, and the ops in the graph of the backward that it learns from: the last one before it."""
         learning = []
         timeline = self._analysis.timeline
@@ -93,20 +93,21 @@ class _Modes:
     @cached_property
     def _learned(self) -> list[ModuleCall]:
         """The calls in which something ran that some step learns from."""
-        numbers = {self._capture.ops[op].call for _, made in self._learning for op in made}
+        numbers = {self._capture.ops[op].call for _, made in self.learning for op in made}
         return [self._capture.calls[number] for number in sorted(numbers) if number >= 0]
 
     @cached_property
     def _around_learned(self) -> frozenset[int]:
         """The calls around those, which are inside of no other."""
-        return frozenset(self._outermost(call).id for call in self._learned)
+        return frozenset(self.outermost(call).id for call in self._learned)
 
-    def _outermost(self, call: ModuleCall) -> ModuleCall:
+    def outermost(self, call: ModuleCall) -> ModuleCall:
+        """The call around a call that is inside of no other."""
         while call.parent >= 0:
             call = self._capture.calls[call.parent]
         return call
 
-    def _otherwise(self, made: frozenset[int]) -> list[ModuleCall]:
+    def otherwise(self, made: frozenset[int]) -> list[ModuleCall]:
         """The calls that compute otherwise than in train mode, on the way of these gradients."""
         readers, calls = self._capture.readers, self._capture.calls
         # What drops nothing leaves no node, and returns what it was given.
@@ -115,8 +116,8 @@ class _Modes:
             for op in self._evaluating
             if op.index in made or any(not made.isdisjoint(readers.get(output, ())) for output in op.outputs)
         }
-        around = {self._outermost(calls[call]).id for op in made if (call := self._capture.ops[op].call) >= 0}
-        silent = (call for call in self._not_drawing if self._outermost(call).id in around)
+        around = {self.outermost(calls[call]).id for op in made if (call := self._capture.ops[op].call) >= 0}
+        silent = (call for call in self._not_drawing if self.outermost(call).id in around)
         return [calls[number] for number in sorted({*told, *(call.id for call in silent)})]
 
     @cached_property
@@ -163,7 +164,7 @@ class _Modes:
         """Whether nothing learns from the first call in eval mode: then the mode was meant for that."""
         if switch.looks:
             return True
-        looked = self._looked(switch, self._outermost(call))
+        looked = self._looked(switch, self.outermost(call))
         return looked is not None and not self._capture.history.folded
 
     def _looked(self, switch: ModeSwitched, before: ModuleCall) -> ModuleCall | None:
