@@ -194,6 +194,23 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         )
 
     @cached_property
+    def changes_of(self) -> dict[int, list[tuple[int, RequiresGradChanged]]]:
+        """Leaf -> (number of the change, change), each time its ``requires_grad`` was set."""
+        changes: dict[int, list[tuple[int, RequiresGradChanged]]] = {}
+        for number, change in enumerate(self.requires_grad_changes):
+            changes.setdefault(change.tensor, []).append((number, change))
+        return changes
+
+    def requires_grad_at(self, tensor: int, at: int) -> bool:
+        """``requires_grad`` of a leaf when the op of that index ran: its record has that of the end."""
+        wanted = self.tensors[tensor].requires_grad
+        for _, change in reversed(self.changes_of.get(tensor, ())):
+            if change.at <= at:
+                return change.requires_grad
+            wanted = not change.requires_grad
+        return wanted
+
+    @cached_property
     def optimized(self) -> frozenset[int]:
         """Tensor ids of the parameters that some optimizer of the capture holds."""
         return frozenset(tensor for optimizer in self.placement.optimizers for tensor in optimizer.held)

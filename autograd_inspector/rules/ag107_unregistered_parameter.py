@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.sharing import replaced_by_namesake
 from autograd_inspector.analysis.optimizers.empty_parameter_list import waiting
 from autograd_inspector.analysis.parameters.made_anew import birth_site
 from autograd_inspector.model.finding import Problem
@@ -149,6 +150,7 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     held = next((e for e in analysis.capture.events_of(LayersHeld) if not set(tensors).isdisjoint(e.tensors)), None)
     total = names.total()
     them = agree(total, "it", "them")
+    lost = replaced_by_namesake(analysis.capture, tensors)
     born = [place for t in tensors[:4] for place in _birthplace(analysis, t)]
     use = next((op for op in analysis.capture.ops if set(tensors) & set(op.inputs) and op.call >= 0), None)
     inside = _around(analysis, use, tensors) if use is not None else None
@@ -157,10 +159,23 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
         "warning",
         f"{summarize_names(names)} {agree(total, 'is', 'are')} used by {owner}.forward and {agree(total, 'gets', 'get')} "
         f"gradients, but {agree(total, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {them}"
-        + (f", because {held.api} is a plain Python container" if held is not None else ""),
+        + (f", because {held.api} is a plain Python container" if held is not None else "")
+        + (
+            f", and the next module that was registered as `{lost.name}` took the place of each"
+            if lost is not None
+            else ""
+        ),
         f"Register {them} in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python "
         f"list; make {them} once, not in forward.",
-        (*analysis.places((held, "container made here")), *born, *analysis.places((use, "used here"))),
+        dedupe_locations(
+            (
+                *analysis.places(
+                    (lost, "another module registered under the same name here"), (held, "container made here")
+                ),
+                *born,
+                *analysis.places((use, "used here")),
+            )
+        ),
         (*names, *(() if held is None else (held.name,))),
         cures=(*_together(analysis, tensors), *_registered(born)),
     )

@@ -20,6 +20,7 @@ from autograd_inspector.analysis.gradient_cuts.exported_values import only_left
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
 from autograd_inspector.analysis.gradient_cuts.truncated import is_truncated
+from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.op import Trait
 
 from .written import NO_GRAD, Written
@@ -125,6 +126,24 @@ def test_leaves_are_those_that_gradient_arrives_at():
     assert leaves.of(loss, len(program.ops)) == (w,)
     assert leaves.of(w, 0) == (w,)
     assert leaves.above(analysis.capture.ops[1]) == (v,)
+
+
+def test_leaves_are_those_that_required_grad_when_they_were_read():
+    """A discriminator that is frozen now learnt from its own loss, and was not meant to learn from the other."""
+    program = Written()
+    w, v = program.parameter("w", grad=False), program.parameter("v")
+    turns = [(0, w, True), (0, v, False), (3, w, False), (3, v, True)]
+    program.more["requires_grad_changes"] = tuple(RequiresGradChanged(at, t, on, -1) for at, t, on in turns)
+    own = program.call("mul", w, v)
+    first = program.call("grad", own, w, traits=Trait.CUT)
+    program.call("detach", w, traits=Trait.CUT)
+    program.call("grad", program.call("mul", w, v), v)
+    analysis = program.analysis
+    leaves = Leaves(analysis.capture, analysis.flow)
+    assert leaves.above(analysis.capture.ops[1]) == (w,)
+    assert leaves.above(analysis.capture.ops[2]) == (w,)
+    assert leaves.above(analysis.capture.ops[4]) == (v,)
+    assert (leaves.of(w, 2), leaves.of(w, 4), leaves.of(first, 2)) == ((w,), (), ())
 
 
 def test_a_parameter_that_is_read_as_a_number_alone_left_autograd():

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from autograd_inspector.analysis.optimizers.early_schedulers import early_schedulers
 from autograd_inspector.analysis.optimizers.frozen_while_stepping import frozen_while_stepping
 from autograd_inspector.analysis.optimizers.idle_schedulers import left_behind
+from autograd_inspector.analysis.optimizers.levelled_rates import levelled_rates
 from autograd_inspector.analysis.optimizers.lost_state import lost_states
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.set_aside import set_aside
@@ -218,3 +219,28 @@ def test_copies_that_are_stepped_and_never_go_back(then):
     program.backward(program.call("pow", w))
     found = [(each.parameters, each.copies, len(each.steps)) for each in undelivered(program.analysis)]
     assert found == ([((w,), (master,), 2)] if then == "nothing" else [])
+
+
+@pytest.mark.parametrize(
+    ("given", "rates", "later", "levelled"),
+    [
+        ((0.0, 0.1), (0.04, 0.04), (0.05, 0.05), True),
+        ((0.0, 0.1), (0.0, 0.1), (0.0, 0.05), False),
+        ((0.1, 0.1), (0.04, 0.04), (0.05, 0.05), False),
+        ((0.01, 0.1), (0.0, 0.0), (0.01, 0.1), False),
+        ((0.01, 0.1), (0.04, 0.04), (0.01, 0.1), False),
+        ((-1.0, 0.1), (0.04, 0.04), (0.05, 0.05), False),
+    ],
+)
+def test_rates_of_groups_that_a_scheduler_makes_one(given, rates, later, levelled):
+    """Different before, one for all from then on, and not zero; a rate that is a tensor is not known."""
+    program = Written()
+    w, v = program.parameter("w"), program.parameter("v")
+    optimizer = program.optimizer(w, v)
+    set_in(program, optimizer, parameters=((w,), (v,)))
+    made = SchedulerMade(0, -1, optimizer, "OneCycleLR", rates=rates, given=given)
+    step = program.step(optimizer, gradient=program.tensor())
+    groups = tuple(replace(p, group=number) for number, p in enumerate(step.parameters))
+    program.steps = [replace(step, rates=rates, parameters=groups)]
+    program.more["events"] = (made, SchedulerStepped(1, -1, optimizer, "OneCycleLR", rates=later))
+    assert [each.moved for each in levelled_rates(program.analysis)] == ([(w,)] if levelled else [])

@@ -42,6 +42,40 @@ def test_layers_in_a_python_list():
     calm(lambda: fit(Blocks(nn.ModuleList)))
 
 
+class Named(nn.Module):
+    """Layers in a list, each registered by a name as well."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.blocks = [nn.Linear(4, 4) for _ in range(2)]
+        for number, block in enumerate(self.blocks):
+            self.add_module(name.format(number), block)
+
+    def forward(self, x):
+        return self.blocks[1](self.blocks[0](x).tanh())
+
+
+def test_layers_registered_under_one_name():
+    """The last layer of that name is the only one that is registered: the line that registers them is told first."""
+    finding = diagnosed(lambda: fit(Named("block")), "AG107", "self.add_module", severity="warning", where=Named)
+    assert "the next module that was registered as `block` took the place of each" in finding.message
+    calm(lambda: fit(Named("block{}")))
+
+
+def test_a_layer_that_is_exchanged_on_purpose():
+    """What nobody uses any more is missed by nobody, and one that comes back is registered."""
+
+    def program(*, back):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+        old = net[1]
+        net[1] = nn.Linear(4, 3)
+        if back:
+            net[1] = old
+        fit(net)
+
+    calm(lambda: program(back=False), lambda: program(back=True))
+
+
 class Branches(nn.Module):
     def __init__(self, hold):
         super().__init__()

@@ -264,10 +264,13 @@ def test_several_frozen_with_their_twins():
         for _ in range(2):
             trained(optimizer, (control(torch.ones(3, 4)) + base(torch.ones(3, 4))).mean())
 
-    diagnosed(
+    finding = diagnosed(
         program, "AG406", "base.requires_grad_(False)", "control.encoder.weight", "control.encoder.bias",
         severity="warning", where=program,
     )  # fmt: skip
+    roles = {place.source.strip(): place.role for place in finding.locations}
+    assert roles["self.encoder, self.head = encoder, nn.Linear(4, 1)"] == "shared here"
+    assert "control = Branch(base.encoder)" in roles
 
 
 def test_alternately_frozen():

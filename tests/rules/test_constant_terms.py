@@ -123,6 +123,35 @@ def test_a_penalty_on_samples_of_a_generator():
     diagnosed(program, "AG101", "torch.autograd.grad(", "critic.weight", severity="warning")
 
 
+def in_turns(create_graph, *, aside=False):
+    """A discriminator, frozen while the generator learns, with a penalty of its own; ``aside``: it is a log's."""
+
+    def program():
+        critic, generator = nn.Sequential(nn.Linear(4, 1), nn.Tanh()), nn.Linear(4, 4)
+        right, left = torch.optim.Adam(critic.parameters()), torch.optim.Adam(generator.parameters())
+        for _ in range(2):
+            critic.requires_grad_(True)
+            generator.requires_grad_(False)
+            trained(right, critic(generator(X)).mean() - critic(X).mean())
+            x = X.clone().requires_grad_()
+            score = critic(x)
+            (slope,) = torch.autograd.grad(score.sum(), x, retain_graph=True, create_graph=create_graph)
+            penalty = slope.pow(2).sum(1).mean()
+            trained(right, score.pow(2).mean() if aside else penalty + 0 * score[0, 0])
+            critic.requires_grad_(False)
+            generator.requires_grad_(True)
+            trained(left, -critic(generator(X)).mean())
+
+    return program
+
+
+def test_a_penalty_of_a_network_that_is_frozen_in_turns():
+    """What is frozen when the program ends was meant to learn from the penalty; one that is only logged is no term."""
+    sick = in_turns(create_graph=False)
+    diagnosed(sick, "AG101", "torch.autograd.grad(", "critic.0.weight", severity="warning", where=in_turns)
+    silent(in_turns(create_graph=True), in_turns(create_graph=False, aside=True))
+
+
 def test_detached_by_intention():
     """Scales, baselines, straight-through estimators, attacks and reports take values without their history."""
 

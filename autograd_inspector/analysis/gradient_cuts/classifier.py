@@ -137,14 +137,27 @@ def _exported(capture: Capture, op: Op) -> bool:
 
 
 def learning(capture: Capture, op: Op) -> Iterator[int]:
-    """What an op read that may learn: leaves that require grad."""
-    return (tensor for tensor in op.inputs if may_learn(capture, tensor))
+    """What an op read that may learn: leaves that required grad then, as a discriminator does in its own step."""
+    changes = capture.changes_of
+    return (
+        tensor
+        for tensor in op.inputs
+        if (
+            _is_leaf(capture, tensor) and capture.requires_grad_at(tensor, op.index)
+            if tensor in changes
+            else may_learn(capture, tensor)
+        )
+    )
 
 
 def may_learn(capture: Capture, tensor: int) -> bool:
     """Whether a tensor is a leaf that requires grad: gradient ends there."""
+    return capture.tensors[tensor].requires_grad and _is_leaf(capture, tensor)
+
+
+def _is_leaf(capture: Capture, tensor: int) -> bool:
     record = capture.tensors[tensor]
-    return record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized)
+    return record.leaf or record.kind == "parameter" or tensor in capture.optimized
 
 
 def is_origin(capture: Capture, tensor: int) -> bool:

@@ -23,8 +23,8 @@ class Leaves:
     def above(self, cut: Op) -> tuple[int, ...]:
         """The leaves that gradient would arrive at, in the order in which the analysis met them."""
         back = is_a(cut.name, OpKind.REWRAPS)
-        tensors = self.capture.tensors
-        read = [t for t in cut.inputs if back or tensors[t].requires_grad or t in cut.outputs]
+        asked = self.capture.requires_grad_at
+        read = [t for t in cut.inputs if back or t in cut.outputs or asked(t, cut.index)]
         leaf_bits = self._learning_bits(cut)
         for tensor in read:
             leaf_bits |= self._leaves(self.flow.past(tensor, cut.index), back=back)
@@ -37,7 +37,7 @@ class Leaves:
         """
         record = self.capture.tensors[tensor]
         leaf_bits = self._leaves(self.flow.past(tensor, before), back=False)
-        if not leaf_bits and record.leaf and record.requires_grad:
+        if not leaf_bits and record.leaf and self.capture.requires_grad_at(tensor, before):
             return (tensor,)
         return self._members(leaf_bits)
 

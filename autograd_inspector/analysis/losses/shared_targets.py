@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.modules.sharing import Sharing, shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import ModuleCall, Op, Trait
-from autograd_inspector.model.program_events import ModelsShared, ModuleCopied, ModuleReattached
 
 _MOST = 200
 """Ops behind a side of a loss that are looked at."""
@@ -28,7 +28,7 @@ class SharedTarget(Struct, frozen=True):
     trained: ModuleCall
     teacher: ModuleCall
     tensors: tuple[int, ...]
-    shared: ModelsShared | ModuleCopied | ModuleReattached | None
+    shared: Sharing | None
     whole: bool
 
 
@@ -65,7 +65,7 @@ def _found(analysis: Analysis, op: Op) -> SharedTarget | None:
     common = _read_by(analysis, trained) & own & analysis.optimized_trainable & analysis.received_gradient
     if not common:
         return None
-    return SharedTarget(op, trained, teacher, tuple(sorted(common)), _shared(analysis, common), own <= common)
+    return SharedTarget(op, trained, teacher, tuple(sorted(common)), shared_by(analysis.capture, common), own <= common)
 
 
 def _model_behind(analysis: Analysis, tensor: int, op: Op) -> ModuleCall | None:
@@ -82,11 +82,3 @@ def _read_by(analysis: Analysis, call: ModuleCall) -> frozenset[int]:
     later = (other.at for other in capture.calls[call.id + 1 :] if other.parent < 0)
     ops = capture.ops[call.at : next(later, end)]
     return frozenset(t for op in ops if op.call >= call.id for t in op.inputs if capture.tensors[t].kind == "parameter")
-
-
-def _shared(analysis: Analysis, tensors: frozenset[int]) -> ModelsShared | ModuleCopied | ModuleReattached | None:
-    """Where a model was copied shallowly, or where a layer of one was put into the other."""
-    named = (e for e in analysis.capture.events_of(ModelsShared) if e.copied and tensors <= set(e.tensors))
-    copies = (e for e in analysis.capture.events_of(ModuleCopied) if tensors <= set(e.tensors))
-    layers = (e for e in analysis.capture.events_of(ModuleReattached) if tensors & set(e.tensors))
-    return next(named, None) or next(copies, None) or next(layers, None)

@@ -37,7 +37,7 @@ def trained_in_eval(analysis: Analysis) -> Iterator[TrainedInEval]:
     switches = analysis.capture.events_of(ModeSwitched)
     if any(not switch.training for switch in switches):
         told: set[tuple[int, int, str]] = set()
-        for found in _Modes(analysis, switches).found():
+        for found in Modes(analysis, switches).found():
             key = (found.switch.site, found.switch.model, found.switch.path)
             if key not in told:
                 told.add(key)
@@ -49,7 +49,7 @@ def within(path: str, outer: str) -> bool:
     return not outer or path == outer or path.startswith(f"{outer}.")
 
 
-class _Modes:
+class Modes:
     """The calls that steps learn from, and the modes that their modules were put into."""
 
     def __init__(self, analysis: Analysis, switches: Iterable[ModeSwitched]) -> None:
@@ -59,9 +59,9 @@ class _Modes:
 
     def found(self) -> Iterator[TrainedInEval]:
         """Every switch, with the first step that shows it to be one too many."""
-        for step, made in self._learning:
+        for step, made in self.learning:
             parts: dict[int, tuple[ModeSwitched, list[ModuleCall]]] = {}
-            for call in self._otherwise(made):
+            for call in self.otherwise(made):
                 switch = self._switch(call)
                 if switch is not None:
                     parts.setdefault(id(switch), (switch, []))[1].append(call)
@@ -72,7 +72,7 @@ class _Modes:
                 )
 
     @cached_property
-    def _learning(self) -> list[tuple[Step, frozenset[int]]]:
+    def learning(self) -> list[tuple[Step, frozenset[int]]]:
         """Each step, and the ops in the graph of the backward that it learns from: the last one before it."""
         learning = []
         timeline = self._analysis.timeline
@@ -93,7 +93,7 @@ class _Modes:
     @cached_property
     def _learned(self) -> list[ModuleCall]:
         """The calls in which something ran that some step learns from."""
-        numbers = {self._capture.ops[op].call for _, made in self._learning for op in made}
+        numbers = {self._capture.ops[op].call for _, made in self.learning for op in made}
         return [self._capture.calls[number] for number in sorted(numbers) if number >= 0]
 
     @cached_property
@@ -101,7 +101,7 @@ class _Modes:
         """The calls around those, which are inside of no other."""
         return frozenset(self._capture.outermost_call(call.id).id for call in self._learned)
 
-    def _otherwise(self, made: frozenset[int]) -> list[ModuleCall]:
+    def otherwise(self, made: frozenset[int]) -> list[ModuleCall]:
         """The calls that compute otherwise than in train mode, on the way of these gradients."""
         readers, calls = self._capture.readers, self._capture.calls
         # What drops nothing leaves no node, and returns what it was given.

@@ -60,7 +60,7 @@ class ParameterLifecycle:
         self, tensors: Iterable[int], *, since: float = -math.inf, until: float = math.inf
     ) -> list[RequiresGradChanged]:
         """Each time ``requires_grad`` of one of them was set, from moment ``since`` to moment ``until``."""
-        numbered = (each for tensor in dict.fromkeys(tensors) for each in self._by_tensor.get(tensor, ()))
+        numbered = (each for tensor in dict.fromkeys(tensors) for each in self._capture.changes_of.get(tensor, ()))
         return [change for _, change in sorted(numbered, key=itemgetter(0)) if since <= change.at <= until]
 
     def frozen(
@@ -77,12 +77,7 @@ class ParameterLifecycle:
 
     def requires_grad_at(self, tensor: int, at: int) -> bool:
         """``requires_grad`` of a leaf when the op of that index ran."""
-        wanted = self._capture.tensors[tensor].requires_grad
-        for _, change in reversed(self._by_tensor.get(tensor, ())):
-            if change.at <= at:
-                return change.requires_grad
-            wanted = not change.requires_grad
-        return wanted
+        return self._capture.requires_grad_at(tensor, at)
 
     # --- read, and taken out ---
 
@@ -100,14 +95,6 @@ class ParameterLifecycle:
         return None if tensor in self._capture.owners else self._replacements.get(tensor)
 
     # --- indices ---
-
-    @cached_property
-    def _by_tensor(self) -> dict[int, list[tuple[int, RequiresGradChanged]]]:
-        """Leaf -> (number of the change, change)."""
-        changes: dict[int, list[tuple[int, RequiresGradChanged]]] = {}
-        for number, change in enumerate(self._capture.requires_grad_changes):
-            changes.setdefault(change.tensor, []).append((number, change))
-        return changes
 
     @cached_property
     def _registrations(self) -> dict[int, list[ParameterRegistered]]:

@@ -217,13 +217,14 @@ class SparseGradientsMet(_Step, frozen=True):
 class SchedulerMade(ProgramEvent, frozen=True):
     """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors.
 
-    ``rates`` are the learning rates that it left in the groups (-1: a tensor, not read).
+    ``given`` are the learning rates that the groups had, ``rates`` those that it left in them (-1: a tensor, not read).
     """
 
     optimizer: int
     type: str
     factors: tuple[int, ...] = ()
     rates: tuple[float, ...] = ()
+    given: tuple[float, ...] = ()
 
     @property
     def api(self) -> str:

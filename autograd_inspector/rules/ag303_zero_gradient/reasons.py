@@ -41,7 +41,7 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
             f"all of its inputs{seen} lie outside its bounds",
             "Bound it with something that has a slope everywhere (a scaled tanh), or clamp only values that need no "
             "gradient.",
-            (),
+            _began(analysis, op),
         )
     if is_a(op.name, OpKind.SATURATES) or (op.name == "softmax" and input_range is not None):
         return (
@@ -76,6 +76,14 @@ def _by_definition(analysis: Analysis, op: Op) -> Reason | None:
             (),
         )
     return None
+
+
+def _began(analysis: Analysis, op: Op) -> tuple[Location, ...]:
+    """Where a parameter was made that is clamped itself: it never moves, and began outside of the bounds."""
+    clamped = [t for t in op.inputs[:1] if analysis.capture.tensors[t].kind == "parameter"]
+    return analysis.places(
+        *((site, f"{name_of(analysis, t)} made here") for t in clamped for site in analysis.lifecycle.made_at(t)[:1])
+    )
 
 
 def _span(values: Range) -> str:

@@ -13,6 +13,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE, state_of
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.own_shapes import keeps_own_shape
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned
 from autograd_inspector.analysis.optimizers.state_origins import swapped_origins
 from autograd_inspector.model.finding import Problem
@@ -84,9 +85,6 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", sorted(foreign), loads)
     if not unfit_entries:
         return
-    row, entry = unfit_entries[0]
-    names = [r.name for r, _ in unfit_entries]
-    kinds = join_names(dict.fromkeys(e.name for _, e in unfit_entries), 4)
     if all(e.shape == r.shape for r, e in unfit_entries):
         yield _unsharded(analysis, optimizer, unfit_entries)
         return
@@ -95,6 +93,13 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         yield resized(analysis, optimizer, [(r, e) for r, e, _ in changed], [op for *_, op in changed])
         return
     raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+    if not raised:
+        unfit_entries = [(r, e) for r, e in unfit_entries if not keeps_own_shape(analysis, optimizer, r, e)]
+        if not unfit_entries:
+            return
+    row, entry = unfit_entries[0]
+    names = [r.name for r, _ in unfit_entries]
+    kinds = join_names(dict.fromkeys(e.name for _, e in unfit_entries), 4)
     assigned = assigned_by_program(analysis, optimizer)
     reordered = bool(loads) and _is_reordered([pair for pair in entries if pair[1].name == entry.name])
     written = is_assigned(analysis, optimizer)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.sharing import shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
@@ -105,7 +106,7 @@ def _with_their_twins(analysis: Analysis, site: int, tensors: dict[int, tuple[li
         f"{first} is still being trained",
         f"Untie them ({first} = nn.Parameter(weight.clone())), or do not freeze "
         f"{agree(frozen, 'the tied weight', 'the tied weights')}.",
-        analysis.user_frames(site, "frozen here"),
+        analysis.places((site, "frozen here"), (shared_by(analysis.capture, tensors), "shared here")),
         tuple(name for tensor in tensors for name in names.every_name_of(tensor)),
         cures=tuple(
             tuple(

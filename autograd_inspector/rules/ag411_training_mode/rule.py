@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.remedies.modes import in_training_mode
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.loaded_in_eval import LoadedInEval, loaded_in_eval
 from autograd_inspector.analysis.modules.training_modes import TrainedInEval, trained_in_eval
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
@@ -60,6 +61,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for found in trained_in_eval(analysis):
         yield _problem(analysis, found)
+    for loaded in loaded_in_eval(analysis):
+        yield _loaded(analysis, loaded)
     yield from untrained(analysis)
     yield from eval_not_called(analysis)
     yield from dropouts(analysis)
@@ -86,4 +89,26 @@ def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
         (name, switch.api, *layers[:_NAMED]),
         ops=(found.step.op,),
         cures=tuple(in_training_mode(analysis, found.switch.site, found.call.site)),
+    )
+
+
+def _loaded(analysis: Analysis, found: LoadedInEval) -> Problem:
+    capture, switch = analysis.capture, found.switch
+    name = capture.display_names.layer(ModuleCall(-1, switch.path, switch.type, switch.model))
+    around = capture.display_names.layer(found.around)
+    layers = list(dict.fromkeys(capture.display_names.layer(call) for call in found.otherwise))
+    optimizer = capture.placement.optimizers[found.step.optimizer].type
+    return Problem(
+        "warning",
+        f"{optimizer}.step() trains {name} in eval mode, although {around} is in train mode: the library that made it called "
+        f"{switch.api}, and train() was not called after it; {join_names(layers, _NAMED)} "
+        f"{agree(layers, 'behaves', 'behave')} as in evaluation",
+        f"Call {name}.train() before training begins.",
+        analysis.places(
+            (switch, "put into eval mode here"),
+            (found.otherwise[0], "trained in eval mode here"),
+            (found.step, "step() called here"),
+        ),
+        (name, switch.api, *layers[:_NAMED]),
+        ops=(found.step.op,),
     )

@@ -39,6 +39,7 @@ from autograd_inspector.model.program_events import (
 from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag413_step_without_effect.levelled import levelled
 from autograd_inspector.rules.ag413_step_without_effect.outdated import never_read_again
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_rate import overwritten
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_update import overwritten_updates
@@ -85,6 +86,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from overwritten_updates(analysis)
     yield from overwritten(analysis)
     yield from never_read_again(analysis)
+    yield from levelled(analysis)
     for found in at_zero(analysis):
         yield _at_zero(analysis, found)
     for rounded in rounded_away(analysis):

@@ -55,6 +55,26 @@ for epoch in range(3):
         ),
         symptom="optimizer.param_groups[0]['lr'] == 0.1",
     ),
+    "a scheduler overwrites the learning rates of the groups": case(
+        "AG413",
+        """
+body, head = nn.Linear(4, 4), nn.Linear(4, 1)
+start = body.weight.detach().clone()
+optimizer = torch.optim.SGD([{"params": body.parameters(), "lr": 0.0}, {"params": head.parameters(), "lr": 0.1}])
+scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=4)
+for i in range(4):
+    optimizer.zero_grad()
+    head(body(torch.ones(3, 4))).pow(2).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
+        by(
+            "Give OneCycleLR one value for each group, in the order of the groups, as in `max_lr=[...]`",
+            "max_lr=0.1,",
+            "max_lr=[0.0, 0.1],",
+        ),
+        symptom="not torch.equal(start, body.weight)",
+    ),
     "a scheduler overwrites a learning rate": case(
         "AG413",
         """

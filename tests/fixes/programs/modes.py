@@ -5,6 +5,36 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a loaded part is trained in eval mode": case(
+        "AG411",
+        """
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = transformers.DistilBertModel.from_pretrained(path)
+        self.head = nn.Linear(8, 2)
+    def forward(self, ids):
+        return self.head(self.body(input_ids=ids).last_hidden_state)
+net = Tagger()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.arange(12).view(2, 6)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Call net.body.train() before training begins", "net = Tagger()\n", "net = Tagger()\nnet.body.train()\n"),
+        symptom="not net.body.training",
+        before="""
+import tempfile
+import transformers
+path = tempfile.mkdtemp()
+config = transformers.DistilBertConfig(
+    vocab_size=12, dim=8, n_layers=1, n_heads=2, hidden_dim=8, max_position_embeddings=8, dropout=0.2
+)
+transformers.DistilBertModel(config).save_pretrained(path)
+""",
+        needs="transformers",
+    ),
     "a gradient is read after a step that changed it": case(
         "AG408",
         """

@@ -37,10 +37,12 @@ class Schedulers:
         for kind in (LRScheduler, ReduceLROnPlateau, CosineAnnealingWarmRestarts):  # Two have a method of their own.
             observed(into, kind, "step", after=self._stepped, guard=guard)
 
-    def _begun(self, scheduler: LRScheduler, _args: Any, _kwargs: Any) -> None:
+    def _begun(self, scheduler: LRScheduler, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[float, ...]:
         self._making.add(id(scheduler))
+        optimizer = next(iter(args[1:]), kwargs.get("optimizer"))
+        return tuple(map(rate_of, groups_of(optimizer))) if isinstance(optimizer, Optimizer) else ()
 
-    def _made(self, scheduler: LRScheduler, _args: Any, _kwargs: Any, _before: Any) -> None:
+    def _made(self, scheduler: LRScheduler, _args: Any, _kwargs: Any, given: tuple[float, ...] | None) -> None:
         self._making.discard(id(scheduler))
         number = self._number(scheduler)
         if number is not None:
@@ -49,7 +51,8 @@ class Schedulers:
             own = (code for code in codes if classify(code.co_filename) == USER)
             factors = tuple(recording.stacks.of_code(code, line) for code in own for _, line in returns(code))
             at, site, rates = len(recording.ops), recording.stacks.here(0), _rates(scheduler)
-            recording.events.append(SchedulerMade(at, site, number, kind, tuple(dict.fromkeys(factors)), rates))
+            factors = tuple(dict.fromkeys(factors))
+            recording.events.append(SchedulerMade(at, site, number, kind, factors, rates, given or ()))
 
     def _stepped(self, scheduler: LRScheduler, _args: Any, _kwargs: Any, _before: Any) -> None:
         number = None if id(scheduler) in self._making else self._number(scheduler)
