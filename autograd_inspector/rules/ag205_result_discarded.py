@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.optimizers.averages_not_kept import AverageNotKept, averages_not_kept
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ResultDiscarded
@@ -69,6 +70,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for events in by_line.values():
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
+    for average in averages_not_kept(analysis):
+        yield _not_kept(analysis, average)
     for lost in edits_lost(analysis.capture, analysis.reductions):
         yield _not_written_back(analysis, lost)
 
@@ -214,6 +217,23 @@ def _unreturned(analysis: Analysis, event: ResultDiscarded) -> Problem:
         tuple(names),
         ops=(event.at,),
         cures=tuple((ReturnIt(place),) for place in analysis.user_frames(event.site, "")[:1]),
+    )
+
+
+def _not_kept(analysis: Analysis, average: AverageNotKept) -> Problem:
+    """The state of an update is zero in each step, for what is computed of it goes nowhere."""
+    names = names_of(analysis, average.states)
+    it, them = agree(names, "it was", "they were"), agree(names, "it", "them")
+    return Problem(
+        "warning",
+        f"`{average.op.name}` computes a new average of the gradients from {summarize_names(names)} in each step, and nothing "
+        f"writes it back: {summarize_names(names)} {agree(names, 'is', 'are')} zero in each step, as {it} made",
+        f"Write the new average into {them}: `m.mul_(beta).add_(grad, alpha=1 - beta)`, or `m.copy_(new_m)`. An assignment to "
+        "a variable only binds its name to another tensor.",
+        analysis.places((average.op, "computed from zeros here, in each step"), (average.born, "made as zeros here")),
+        tuple(names),
+        ops=(average.op.index,),
+        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(average.op.site, "")[:1]),
     )
 
 
