@@ -1,4 +1,4 @@
-"""Distillation as one compiled loss: the optimizer owns the whole pair, and the teacher learns to please the student."""
+"""Distillation as one compiled loss: the optimizer has the whole pair, and the teacher learns to please the student."""
 
 import torch
 import torch.nn.functional as F

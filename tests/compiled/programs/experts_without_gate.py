@@ -17,7 +17,7 @@ class Experts(nn.Module):
 
     def forward(self, x):
         h = self.norm(x)
-        gate, chosen = self.router(h).softmax(-1).max(-1)
+        gate, chosen = self.router(h).softmax(-1).max(-1)  # also
         spread = F.one_hot(chosen, len(self.inner)).to(x.dtype)
         hidden = F.gelu(torch.einsum("nd,edf->nef", h, self.inner))
         answers = torch.einsum("nef,efd->ned", hidden, self.outer)

@@ -60,6 +60,6 @@ def verify(outcome):
 
 TRUTH = Truth(
     fault="train() reaches the frozen backbone: its running statistics move",
-    names=("running_mean", "backbone"),
+    names=("running statistics", "backbone"),
     repair=("model.train(); model.backbone.eval()",),
 )

@@ -61,5 +61,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="each factor's gradient is a product with the other, which is zero",
     names=("inner.a", "inner.b"),
+    values=True,
     repair=("nn.init.normal_(self.a, std=0.1)",),
 )
