@@ -234,3 +234,61 @@ def test_what_is_no_parameter():
             trained(optimizer, net(inputs).pow(2).mean())
 
     calm(adversarial, prompt, hypernetwork, penalty, collocation, needless)
+
+
+class Weighted(nn.Module):
+    def __init__(self, hold):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.scales = hold(torch.ones((), requires_grad=True) for _ in range(2))
+
+    def forward(self, x):
+        first, second = self.scales
+        return self.linear(x) * first + second
+
+
+def test_gradients_that_are_only_printed():
+    """A log of the gradients of tensors in a list makes them no inputs: they are meant to learn."""
+
+    def logged(net, number):
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, net(X).pow(2).mean())
+            for scale in net.scales:
+                number(scale)
+
+    def printed(scale):
+        return scale.grad.abs().item()
+
+    diagnosed(
+        lambda: logged(Weighted(list), printed),
+        "AG107",
+        "torch.ones((), requires_grad=True)",
+        "Weighted",
+        severity="warning",
+        where=Weighted,
+    )
+
+
+def test_gradients_that_are_computed_with():
+    """What is looked for is the gradient itself, kept as a tensor or used for a number that comes back."""
+    kept = []
+
+    def probed(use):
+        net = Weighted(list)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, net(X).pow(2).mean())
+            for scale in net.scales:
+                use(scale)
+
+    def moved(scale):
+        with torch.no_grad():
+            scale.sub_(0.1 * scale.grad)
+        scale.grad = None
+
+    def stacked(scale):
+        kept.append(scale.grad.clone())
+        torch.stack(kept).mean()
+
+    calm(lambda: probed(moved), lambda: probed(stacked))

@@ -166,3 +166,60 @@ def test_rounding_without_a_constant():
 
     diagnosed(lambda: steps(sick), "AG303", "# through", "soft", severity="warning", where=sick)
     calm(lambda: steps(well))
+
+
+class Quantised(nn.Module):
+    """An encoder, a codebook, and what is made of the encoded rows and the nearest codes."""
+
+    def __init__(self, estimate):
+        super().__init__()
+        self.encoder, self.codes = nn.Linear(4, 3), nn.Parameter(torch.randn(5, 3))
+        self.estimate = estimate
+
+    def forward(self, x):
+        z = self.encoder(x)
+        q = self.codes[torch.cdist(z, self.codes).argmin(-1)]
+        return self.estimate(z, q).pow(2).sum() + (q - z.detach()).pow(2).sum()
+
+
+def fit(net):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        trained(optimizer, net(X))
+
+
+def test_straight_through_estimator_without_its_detach():
+    """Of `z + (q - z)` the code is left, which learns; the encoder has no other way to the loss, and learns nothing."""
+
+    def sick(z, q):
+        return z + (q - z)  # sum
+
+    def well(z, q):
+        return z + (q - z).detach()
+
+    finding = diagnosed(
+        lambda: fit(Quantised(sick)), "AG303", "# sum", "encoder", "z", "cancel", severity="warning", where=sick
+    )
+    assert not any("codes" in subject for subject in finding.subjects)
+    calm(lambda: fit(Quantised(well)))
+
+
+def test_parts_that_are_moved_from_one_sum_to_another():
+    """What cancels in one sum learns by another term of it, or by another loss."""
+
+    def residual(net):
+        h = net(X)
+        return (h + (torch.tanh(h) - h)).pow(2).sum()
+
+    def apart():
+        trunk, aside = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*trunk.parameters(), *aside.parameters()], lr=0.1)
+        for _ in range(2):
+            other = aside(X).pow(2).mean()
+            total = trunk(X).pow(2).mean() + other
+            optimizer.zero_grad()
+            (total - other).backward(retain_graph=True)
+            other.backward()
+            optimizer.step()
+
+    calm(lambda: steps(residual), apart)

@@ -1,7 +1,8 @@
 """Sums and differences whose gradient cancels: ``(advantages + values) - values``, ``hard - soft + soft``.
 
 Written out as a sum of terms with signs, what has a gradient stands in it as often with a plus as with a minus. The
-result depends on it in no way, which autograd does not know: it computes both parts and adds them to zero.
+result depends on it in no way, which autograd does not know: it computes both parts and adds them to zero. Where other
+terms are left, as of ``soft + (hard - soft)``, what cancels may be meant to: parts are moved from one sum to another.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Cancelling(Struct, frozen=True):
 
     ``terms`` are the tensors that cancel, ``entered`` the ops that took them into the sum, in program order. ``again``:
     what computed one of them as another one had been computed. ``parameters`` get no gradient through it. ``drawn``: what is
-    left is noise, so that the sum is of a sample and of what it was drawn from.
+    left is noise, so that the sum is of a sample and of what it was drawn from. ``left``: other terms that have a gradient.
     """
 
     op: Op
@@ -38,21 +39,23 @@ class Cancelling(Struct, frozen=True):
     again: Op | None
     parameters: tuple[int, ...]
     drawn: bool
+    left: tuple[int, ...] = ()
 
 
 def cancelling(analysis: Analysis) -> Iterator[Cancelling]:
     """Those that a loss was computed with and that lie before something that is meant to learn, each line once.
 
     What was drawn with its gradient (``mean + std * noise``) is at a given distance from its mean: that cancels by
-    right, as in an entropy, and is told where the mean has no other way to the loss.
+    right, as in an entropy, and is told where the mean has no other way to the loss. So is what cancels beside other terms.
     """
     found = list(_found(analysis))
-    beside = _leaves_beside(analysis, {node for node, each in found if each.drawn})
+    walls = {node for node, each in found if each.drawn or each.left}
+    beside = _leaves_beside(analysis, walls)
     told: set[int] = set()
-    for _, each in found:
-        parameters = (
-            tuple(tensor for tensor in each.parameters if tensor not in beside) if each.drawn else each.parameters
-        )
+    for node, each in found:
+        parameters = each.parameters
+        if node in walls:
+            parameters = tuple(tensor for tensor in parameters if tensor not in beside)
         if parameters and each.op.site not in told:
             told.add(each.op.site)
             yield replace(each, parameters=parameters)
@@ -79,11 +82,14 @@ def _found(analysis: Analysis) -> Iterator[tuple[int, Cancelling]]:
             gone.update(op.outputs)  # A consequence.
             continue
         found = _cancelled(analysis, made_by, likeness, op)
-        parameters = _behind(analysis, made_by, found[0]) & analysis.learning if found is not None else frozenset()
-        if found is not None and parameters:
-            gone.update(op.outputs)
-            terms, entered, again, drawn = found
-            yield made_by[index].index, Cancelling(op, terms, entered, again, tuple(sorted(parameters)), drawn)
+        if found is None:
+            continue
+        parameters = _behind(analysis, made_by, found.terms) & analysis.learning
+        parameters -= _behind(analysis, made_by, found.left)
+        if parameters:
+            if not found.left:
+                gone.update(op.outputs)
+            yield made_by[index].index, replace(found, parameters=tuple(sorted(parameters)))
 
 
 def _behind(analysis: Analysis, made_by: dict[int, Node], terms: tuple[int, ...]) -> frozenset[int]:
@@ -118,10 +124,8 @@ class _Term(Struct, frozen=True):
     op: Op
 
 
-def _cancelled(
-    analysis: Analysis, made_by: dict[int, Node], likeness: Likeness, op: Op
-) -> tuple[tuple[int, ...], tuple[Op, ...], Op | None, bool] | None:
-    """(what cancels, the ops that took it in, what computed one anew, whether noise is left), if nothing else is.
+def _cancelled(analysis: Analysis, made_by: dict[int, Node], likeness: Likeness, op: Op) -> Cancelling | None:
+    """What cancels in a sum, its parameters not told yet.
 
     What lies behind a rounding has no gradient, as what was detached has none: in ``x + (round(x) - x)`` x cancels.
     """
@@ -134,22 +138,20 @@ def _cancelled(
     learning = [term for term in terms or () if tensors[term.tensor].requires_grad and term not in noise]
     if sum(term.sign for term in learning) != 0:
         learning = [term for term in learning if not _flat(analysis, made_by, term)]
-    if len(learning) < 2 or sum(term.sign for term in learning) != 0:
-        return None
-    left: dict[int, list[_Term]] = {}
-    sums: dict[int, int] = {}
+    groups: dict[int, list[_Term]] = {}
     for term in learning:
-        number = likeness.number(term.tensor, term.version)
-        left.setdefault(number, []).append(term)
-        sums[number] = sums.get(number, 0) + term.sign
-    if any(sums.values()):
+        groups.setdefault(likeness.number(term.tensor, term.version), []).append(term)
+    gone = [each for each in groups.values() if sum(term.sign for term in each) == 0]
+    left = [term.tensor for each in groups.values() if each not in gone for term in each]
+    if not gone or (left and noise):
         return None
-    different = dict.fromkeys(term.tensor for term in learning)
-    entered = {term.op.index: term.op for term in learning}
-    twice = [group for group in ({term.tensor for term in each} for each in left.values()) if len(group) > 1]
+    different = dict.fromkeys(term.tensor for term in learning if term.tensor not in left)
+    entered = {term.op.index: term.op for each in gone for term in each}
+    twice = [group for group in ({term.tensor for term in each} for each in gone) if len(group) > 1]
     births = [made for group in twice[:1] for tensor in group if (made := analysis.flow.birth(tensor)) is not None]
     again = max(births, key=lambda made: made.index, default=None)
-    return tuple(different), tuple(entered[at] for at in sorted(entered)), again, bool(noise)
+    ways = tuple(entered[at] for at in sorted(entered))
+    return Cancelling(op, tuple(different), ways, again, (), bool(noise), tuple(left))
 
 
 def _flat(analysis: Analysis, made_by: dict[int, Node], term: _Term) -> bool:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Collection
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import BareTensorHeld, ModelSharded
+
+_MEASURES = 16
+"""So many tensors are made of a gradient at most, to take a number of it."""
 
 
 def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
     """Leaves that are read inside a module call, get a gradient, and have no name in any module that ran there.
 
     A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
-    counts when it serves more than one step and is no input: the call is not given it (``net(t)``), and nobody asks
-    for its gradient. So does one that is an attribute of a module, wherever it is read.
+    counts when it serves more than one step and is no input: the call is not given it (``net(t)``), and nobody computes
+    with its gradient but to print it. So does one that is an attribute of a module, wherever it is read.
     """
     held = capture.optimized
     flat = {tensor for event in capture.events_of(ModelSharded) if event.flat for tensor in event.tensors}
@@ -30,7 +34,8 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
             for tensor in op.inputs:
                 if tensor in reached and tensor not in held:
                     inside.setdefault(tensor, set()).add(window)
-    read = {r.tensor for r in capture.grad_reads}
+    back = {each.export for each in capture.scalar_reentries}
+    read = {r.tensor for r in capture.grad_reads if not _only_measured(capture, r.gradient, back)}
     read.update(tensor for run in capture.backwards if run.api == "grad" for tensor in run.reached)
     unregistered = set()
     gathered = _gathered(capture)
@@ -75,6 +80,24 @@ def _gathered(capture: Capture) -> set[int]:
         ):
             gathered.update(write.storage for write in op.writes)
     return gathered - {-1}
+
+
+def _only_measured(capture: Capture, gradient: int, back: Collection[int]) -> bool:
+    """Whether numbers are taken of a gradient, as a log does, and no tensor made of it serves anything else.
+
+    ``back``: the ops whose numbers came back into torch.
+    """
+    todo, measured = [gradient], False
+    for tensor in todo if gradient >= 0 else ():
+        for at in capture.readers.get(tensor, ()):
+            op = capture.ops[at]
+            if op.has(Trait.STEP | Trait.BACKWARD):
+                continue
+            if op.writes or at in back or len(todo) > _MEASURES:
+                return False
+            measured = measured or op.has(Trait.EXPORT)
+            todo += [made for made in op.outputs if made not in todo]
+    return measured
 
 
 def _several(runs: list[frozenset[int]], tensor: int) -> bool:

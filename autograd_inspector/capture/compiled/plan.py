@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from traceback import format_list
 from types import CodeType
 from typing import Any
@@ -121,6 +122,15 @@ class Plan:
         """Where the inputs come from, as expressions on the captured frame's variables."""
         return (step.source for step in self.steps if step.kind == PLACEHOLDER)
 
+    @cached_property
+    def readers(self) -> dict[int, Step]:
+        """Number of a step -> the first step that is given its result."""
+        readers: dict[int, Step] = {}
+        for step in self.steps:
+            for number in _refs(step):
+                readers.setdefault(number, step)
+        return readers
+
 
 def plan_of(
     gm: Any,
@@ -191,6 +201,19 @@ def resolved(value: Any, results: dict[int, Any]) -> Any:
     if kind is slice:
         return slice(*[resolved(each, results) for each in (value.start, value.stop, value.step)])
     return value
+
+
+def _refs(step: Step) -> Iterator[int]:
+    """The steps whose results are among a step's arguments."""
+    todo: list[Any] = [step.args, step.kwargs]
+    while todo:
+        each = todo.pop()
+        if type(each) is Ref:
+            yield each.step
+        elif isinstance(each, (tuple, list)):
+            todo += each
+        elif isinstance(each, dict):
+            todo += each.values()
 
 
 def holds(step: Step, number: float) -> bool:

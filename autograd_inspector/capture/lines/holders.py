@@ -39,14 +39,23 @@ class Holder(NamedTuple):
     name: str
     code: CodeType
 
+    @property
+    def keeps(self) -> bool:
+        """Whether it is more than a variable of a function that runs."""
+        return self.kind is not None or self.path != self.name
+
     def at(self, path: str) -> Holder:
         """The same, on the way to an entry of it."""
         return Holder(path, self.kind, self.name, self.code)
 
 
 def holders_of(wanted: Collection[int], frames: Collection[FrameType]) -> dict[int, Holder]:
-    """Python's id of a tensor -> what holds it, of what the user's frames can reach; the shortest way first."""
+    """Python's id of a tensor -> what holds it, of what the user's frames can reach; the shortest way first.
+
+    A function that runs names for a while what an object or a container keeps: where both hold it, the latter is told.
+    """
     found: dict[int, Holder] = {}
+    named: dict[int, Holder] = {}
     met: set[int] = set()
     queue: deque[tuple[Any, Holder]] = deque()
     for frame in reversed(list(frames)):
@@ -58,13 +67,14 @@ def holders_of(wanted: Collection[int], frames: Collection[FrameType]) -> dict[i
         kind = type(value)
         if kind in _PLAIN or id(value) in met:
             continue
-        met.add(id(value))
+        if holder.keeps or not issubclass(kind, Tensor):
+            met.add(id(value))
         if issubclass(kind, Tensor):
             if id(value) in wanted:
-                found.setdefault(id(value), holder)
+                (found if holder.keeps else named).setdefault(id(value), holder)
         elif not issubclass(kind, _OPAQUE) and not _is_ours(kind):
             queue.extend(_within(value, kind, holder))
-    return found
+    return named | found
 
 
 def methods_of(kind: type) -> Iterator[CodeType]:

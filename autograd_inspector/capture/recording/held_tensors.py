@@ -8,7 +8,7 @@ from types import FrameType
 from torch import Tensor
 
 from autograd_inspector.capture.lines.attributes import items_of
-from autograd_inspector.capture.lines.holders import Holder, holders_of
+from autograd_inspector.capture.lines.holders import holders_of
 from autograd_inspector.capture.lines.storing import entered_at, stored_at
 from autograd_inspector.capture.recording.raw_records import FACT_BIRTH, OP_SITE
 from autograd_inspector.capture.recording.recording import Recording
@@ -41,7 +41,7 @@ def note_held(recording: Recording, frames: Collection[FrameType]) -> None:
         number = live[address][0]
         made = recording.ops.get(registry.facts[number][FACT_BIRTH])
         site = made[OP_SITE] if made is not None else -1
-        if (site, holder.kind, holder.name) not in told and _kept(holder):
+        if (site, holder.kind, holder.name) not in told and holder.keeps:
             told.add((site, holder.kind, holder.name))
             kind = "" if holder.kind is None else holder.kind.__name__
             stored = stored_at(recording.stacks, holder, site)
@@ -59,8 +59,3 @@ def _cached(
     for number in numbers:
         site = -1 if block is None else recording.stacks.of_code(*block)
         yield TensorHeld(len(recording.ops), site, number, "", CACHED, f"{CACHED}()")
-
-
-def _kept(holder: Holder) -> bool:
-    """Whether it is more than a variable of a function that runs."""
-    return holder.kind is not None or holder.path != holder.name

@@ -17,6 +17,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag306_gradient_rewritten.another_order import in_another_order
+from autograd_inspector.rules.ag306_gradient_rewritten.compiled_before import compiled_before
 from autograd_inspector.rules.ag306_gradient_rewritten.dropped import dropped_each_time
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
 from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
@@ -77,6 +78,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from dropped_each_time(analysis)
     yield from with_the_last_value(analysis)
     yield from on_the_old_parameter(analysis)
+    yield from compiled_before(analysis)
 
 
 def _aliased(analysis: Analysis) -> Iterator[Problem]:

@@ -75,6 +75,28 @@ for _ in range(2):
         ),
         symptom="bool((net.weight.abs() > 0.011).any())",
     ),
+    "an average of gradients is dropped": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+params = list(net.parameters())
+states = [torch.zeros_like(p) for p in params]
+for _ in range(2):
+    net.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    with torch.no_grad():
+        for p, m in zip(params, states):
+            m = m * 0.9 + p.grad * 0.1
+            p -= 0.1 * m
+""",
+        by(
+            "`m.mul_(beta).add_(grad, alpha=1 - beta)`",
+            "m = m * 0.9 + p.grad * 0.1",
+            "m.mul_(0.9).add_(p.grad, alpha=0.1)",
+        ),
+        by("`m.copy_(new_m)`", "m = m * 0.9 + p.grad * 0.1", "m.copy_(m * 0.9 + p.grad * 0.1)"),
+        symptom="not states[0].any()",
+    ),
     "scaled gradients are dropped": case(
         "AG205",
         """

@@ -282,4 +282,29 @@ optimizer.step()
         ),
         symptom="not torch.equal(net[0].weight.grad, expected)",
     ),
+    "a hook is registered on compiled code": case(
+        "AG306",
+        """
+def half(module, inputs, output):
+    return output * 0.25
+forward(torch.ones(3, 4)).sum().backward()
+net[0].register_forward_hook(half)
+net.zero_grad()
+forward(torch.ones(3, 4)).sum().backward()
+""",
+        by(
+            "Register the hook before the first call of the compiled Sequential",
+            "forward(torch.ones(3, 4)).sum().backward()\nnet[0].register_forward_hook(half)\n",
+            "net[0].register_forward_hook(half)\nforward(torch.ones(3, 4)).sum().backward()\n",
+        ),
+        by("call `torch.compiler.reset()` after it", "(half)", "(half)\ntorch.compiler.reset()"),
+        symptom="net[1].weight.grad.abs().sum() > 100",
+        before="""
+torch._dynamo.reset()
+net = nn.Sequential(nn.Linear(4, 2, bias=False), nn.Linear(2, 1, bias=False))
+for layer in net:
+    nn.init.constant_(layer.weight, 10.0)
+forward = torch.compile(net, backend="aot_eager")
+""",
+    ),
 }

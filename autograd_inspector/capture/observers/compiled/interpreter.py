@@ -33,6 +33,7 @@ from autograd_inspector.capture.observers.calls.special import FROM_PYTHON
 from autograd_inspector.capture.observers.calls.transforms import crossed
 from autograd_inspector.capture.observers.compiled.bodies import Run, apply, chooses, inside_all, is_function
 from autograd_inspector.capture.observers.compiled.chosen import run_apart
+from autograd_inspector.capture.observers.compiled.gradients import grad_read
 from autograd_inspector.capture.observers.compiled.outside import Outside, number_behind
 from autograd_inspector.capture.observers.compiled.shadow import Shadow
 from autograd_inspector.capture.observers.compiled.switches import Switching
@@ -124,7 +125,7 @@ class Interpreter:
         for number, step in enumerate(steps):
             if step.kind == PLACEHOLDER:
                 results[number] = next(inputs)
-                guard.run(self._arrived, outside, number, step, results[number])
+                guard.run(self._arrived, plan, outside, number, results[number])
             elif step.kind == OUTPUT:
                 return resolved(step.args, results)[0]
             elif step.kind == CALL and step.target is set_grad_enabled:
@@ -151,9 +152,11 @@ class Interpreter:
         of_frames, outer = self._recording.stacks.of_frames, self._outer
         return [of_frames(step.frames, outer) if step.frames else outer for step in steps]
 
-    def _arrived(self, outside: Outside, number: int, step: Step, value: Any) -> None:
-        """The graph was given a value, which may be a number that left torch before it."""
+    def _arrived(self, plan: Plan, outside: Outside, number: int, value: Any) -> None:
+        """The graph was given a value, which may be a gradient, or a number that left torch before it."""
+        step = plan.steps[number]
         self._name(step.source, value)
+        grad_read(self._recording, plan, number, value, self._scope, self._outer)
         behind = number_behind(step, self._scope)
         if behind is not None:
             outside.wrap(number, self.reentered.get(behind))

@@ -1,0 +1,81 @@
+"""Running averages of gradients that an update computes of a state which stays zero: the new one is not written to it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import Op, Trait
+
+_MOST = 6
+"""So many ops may lie between a gradient and the average that it enters."""
+_SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.CONVERTS | OpKind.DETACHES | OpKind.ALIASES
+
+
+class AverageNotKept(Struct, frozen=True):
+    """Each time that the line of ``op`` runs, it begins with ``states``, which are the zeros that they were made as."""
+
+    op: Op
+    states: tuple[int, ...]
+    born: Op
+
+
+def averages_not_kept(analysis: Analysis) -> Iterator[AverageNotKept]:
+    """One for each line that scales states of zeros and adds gradients to them, in round after round.
+
+    An average that a variable holds is zero the first time only, and one that begins anew moves in between: there the line
+    reads other values too.
+    """
+    capture = analysis.capture
+    gradients = frozenset().union(*analysis.gradients.values()) if analysis.returns_zeros else frozenset[int]()
+    by_site: dict[int, list[Op]] = {}
+    for op in capture.ops if gradients else ():
+        scales = is_a(op.name, OpKind.MULTIPLIES | OpKind.INTERPOLATES) and not op.has(Trait.STEP | Trait.BACKWARD)
+        if scales and op.inputs and not _of_gradient(analysis, op.inputs[0], gradients):
+            by_site.setdefault(op.site, []).append(op)
+    ends = sorted(run.end for run in capture.completed_runs)
+    for ops in by_site.values():
+        rounds: dict[int, set[int]] = {}
+        for op in ops:
+            rounds.setdefault(op.inputs[0], set()).add(bisect_right(ends, op.index))
+        if min(map(len, rounds.values())) < 2 or not all(_averages(analysis, op, gradients) for op in ops):
+            continue
+        births = [analysis.flow.birth(state) for state in rounds]
+        born = [made for made in births if made is not None and is_a(made.name, OpKind.RETURNS_ZEROS)]
+        if len(born) == len(rounds) and not any(_written(analysis, state) for state in rounds):
+            yield AverageNotKept(ops[0], tuple(rounds), born[0])
+
+
+def _averages(analysis: Analysis, op: Op, gradients: frozenset[int]) -> bool:
+    """Whether an op computes a new tensor of its first input to which a gradient is added."""
+    if op.recorded or op.writes or len(op.outputs) != 1:
+        return False
+    if is_a(op.name, OpKind.INTERPOLATES):
+        return any(_of_gradient(analysis, tensor, gradients) for tensor in op.inputs[1:2])
+    readers = [analysis.capture.ops[at] for at in analysis.capture.readers.get(op.outputs[0], ())]
+    return len(op.inputs) == 1 and any(
+        is_a(reader.name, OpKind.ADDS)
+        and any(_of_gradient(analysis, tensor, gradients) for tensor in reader.inputs if tensor not in op.outputs)
+        for reader in readers
+    )
+
+
+def _of_gradient(analysis: Analysis, tensor: int, gradients: frozenset[int]) -> bool:
+    """Whether it is a gradient, scaled or not."""
+    for _ in range(_MOST):
+        if tensor in gradients:
+            return True
+        made = analysis.flow.birth(tensor)
+        if made is None or not made.inputs or not is_a(made.name, _SCALES):
+            return False
+        tensor = made.inputs[0]
+    return False
+
+
+def _written(analysis: Analysis, state: int) -> bool:
+    writes = analysis.writes_to(analysis.capture.tensors[state].storage, state, 0, len(analysis.capture.ops))
+    return any(True for _ in writes)
