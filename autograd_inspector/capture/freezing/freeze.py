@@ -270,6 +270,7 @@ def _tensors(
                 inference,
                 shared(ledger.counter_of(number, storage)),
                 number in registry.call_arguments,
+                number in registry.looked_at,
             )
         )
     return tuple(records)
