@@ -11,6 +11,7 @@ from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, TakeOff, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
@@ -79,11 +80,11 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         return _of_gradients(analysis, events, names)
     return Problem(
         "warning",
-        f"`{events[0].name}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no parameter "
-        "changes here",
+        f"`{_returned_by(events[0])}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no "
+        "parameter changes here",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
         "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable or to a dict only binds that name to another tensor.",
-        analysis.places(*((event, "new value computed and discarded here") for event in events)),
+        _where(analysis, events, "new value"),
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple(_written(analysis, events[0])),
@@ -93,11 +94,11 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
 def _of_gradients(analysis: Analysis, events: list[ResultDiscarded], names: list[str]) -> Problem:
     return Problem(
         "warning",
-        f"`{events[0].name}` returns a new tensor, computed from the {agree(names, 'gradient', 'gradients')} of "
+        f"`{_returned_by(events[0])}` returns a new tensor, computed from the {agree(names, 'gradient', 'gradients')} of "
         f"{summarize_names(names)}, that nothing uses: step() takes the {agree(names, 'gradient as it is', 'gradients as they are')}",
         "Write the new value into the gradient: `p.grad.copy_(new_value)`, or the form of the method that ends in an "
         "underscore (`p.grad.mul_(...)`, `p.grad.clamp_(...)`).",
-        analysis.places(*((event, "new gradient computed and discarded here") for event in events)),
+        _where(analysis, events, "new gradient"),
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(events[0].site, "")[:1]),
@@ -111,13 +112,24 @@ def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
     why = f": {summarize_names(starved)} {agree(starved, 'gets', 'get')} no gradient" if starved else ""
     return Problem(
         "warning",
-        f"`{event.name}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
-        f"Assign the result: `x = x.{event.name}(...)`.",
-        analysis.user_frames(event.site, "new value computed and dropped here"),
+        f"`{_returned_by(event)}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
+        f"Assign the result: `x = {event.function}(x, ...)`." if event.function else f"Assign the result: `x = x.{event.name}(...)`.",
+        _where(analysis, [event], "new value"),
         (owner, *starved),
         ops=(event.at,),
-        cures=tuple((KeepResult(place),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=tuple((KeepResult(place, bool(event.function)),) for place in analysis.user_frames(event.site, "")[:1]),
     )
+
+
+def _returned_by(event: ResultDiscarded) -> str:
+    return event.function or event.name
+
+
+def _where(analysis: Analysis, events: list[ResultDiscarded], what: str) -> tuple[Location, ...]:
+    """Where the results were dropped, and where a function of the program's computed what it returned."""
+    roles = ("dropped here" if event.function else f"{what} computed and dropped here" for event in events)
+    within = (analysis.capture.ops[event.at].site for event in events if event.function)
+    return analysis.places(*zip(events, roles, strict=True), *((site, f"{what} computed here") for site in within))
 
 
 def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:

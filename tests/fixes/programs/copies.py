@@ -105,6 +105,25 @@ optimizer.step()
         by("`x = x.add(...)`", "h.add(shift(x))", "h = h.add(shift(x))"),
         symptom="shift.weight.grad is None",
     ),
+    "a function that scales a gradient is called in vain": case(
+        "AG205",
+        """
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+seen = []
+
+def scaled(x, by):
+    return x * by + x.detach() * (1 - by)
+
+h = net(torch.randn(3, 4))
+h.register_hook(lambda gradient: seen.append(gradient))
+scaled(h, 0.5)
+h.sum().backward()
+optimizer.step()
+""",
+        by("`x = scaled(x, ...)`", "\nscaled(h, 0.5)", "\nh = scaled(h, 0.5)"),
+        symptom="bool((seen[0] == 1).all())",
+    ),
     "a parametrized weight is written and lost": case(
         "AG205",
         """
