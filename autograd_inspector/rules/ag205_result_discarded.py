@@ -37,7 +37,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
         effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
-        iteration. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
+        iteration; the same holds where a function returns the result and its caller drops it. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
         that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing.
 
     Example
@@ -113,7 +113,9 @@ def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
     return Problem(
         "warning",
         f"`{_returned_by(event)}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
-        f"Assign the result: `x = {event.function}(x, ...)`." if event.function else f"Assign the result: `x = x.{event.name}(...)`.",
+        f"Assign the result: `x = {event.function}(x, ...)`."
+        if event.function
+        else f"Assign the result: `x = x.{event.name}(...)`.",
         _where(analysis, [event], "new value"),
         (owner, *starved),
         ops=(event.at,),

@@ -75,7 +75,7 @@ def test_an_average_that_a_function_returns_to_a_name():
         for old, new in zip(target.parameters(), net.parameters(), strict=True):
             value = old.data
             average = averaged(value, new.data)
-            value = average  # Dropped.  # noqa: F841 - the fault
+            value = average  # Dropped.
 
     def program():
         net, optimizer = made()

@@ -148,10 +148,9 @@ def _named_at(following: list[dis.Instruction]) -> int:
     0 where none does.
     """
     line = 0
-    while len(following) > 2 and following[0].opname == following[2].opname == "STORE_FAST":
-        if following[1].opname != "LOAD_FAST" or following[1].argval != following[0].argval:
+    for stored, loaded, named in zip(following[::2], following[1::2], following[2::2], strict=False):
+        kinds = stored.opname, loaded.opname, named.opname
+        if kinds != ("STORE_FAST", "LOAD_FAST", "STORE_FAST") or loaded.argval != stored.argval:
             break
-        positions = following[2].positions
-        line = (positions.lineno or 0) if positions is not None else 0
-        following = following[2:]
+        line = (named.positions.lineno or 0) if named.positions is not None else 0
     return line
