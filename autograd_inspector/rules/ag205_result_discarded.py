@@ -37,8 +37,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
         effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
-        iteration; the same holds where a function returns the result and its caller drops it. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
-        that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing.
+        iteration; the same holds where a function returns the result and its caller drops it. A hook that binds `grad` to
+        a new tensor must return it. The same holds for gradients that are clipped, and for a step of the forward:
+        `scores.masked_fill(mask, -inf)` masks nothing.
 
     Example
         ::

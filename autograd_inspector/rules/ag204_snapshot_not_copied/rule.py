@@ -20,6 +20,7 @@ from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
+from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
 from autograd_inspector.rules.ag204_snapshot_not_copied.taken_over import taken_over
 
 
@@ -30,7 +31,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         The optimizer updates parameters in place, so the "old" values change too: restoring them restores nothing,
         their difference to the new ones is zero, and a comparison always finds no change. A target network that was
         made by `target = net` is the network itself; an average over clients is the last client; in a list to which one tensor was appended repeatedly, all entries
-        are that tensor.
+        are that tensor. An entry that is taken of a pool (`old = pool[i]`) is what is assigned there next.
 
     Example
         ::
@@ -64,6 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _itself(analysis, copies)
     yield from data_changed(analysis)
     yield from taken_over(analysis)
+    yield from overwritten(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
