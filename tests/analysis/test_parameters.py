@@ -9,8 +9,8 @@ from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradients.batches import data_of, same_batch
 from autograd_inspector.analysis.modules.untold_dropouts import untold_dropouts
 from autograd_inspector.analysis.operand_origins import Origins
+from autograd_inspector.analysis.optimizers.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
-from autograd_inspector.analysis.parameters.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.parameters.loss_ancestors import leading
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.analysis.parameters.unserved import unserved

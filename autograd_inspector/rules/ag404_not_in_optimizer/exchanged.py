@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameters.exchanged import Exchanged
+from autograd_inspector.analysis.optimizers.exchanged import Exchanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.wording import agree, summarize_names

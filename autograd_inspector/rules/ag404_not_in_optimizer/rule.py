@@ -17,9 +17,9 @@ from autograd_inspector.analysis.modules.parameter_origins import (
     thawed,
     were_replaced,
 )
+from autograd_inspector.analysis.optimizers.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.optimizers.selections import selected_at
-from autograd_inspector.analysis.parameters.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.display_names import COMPILED
