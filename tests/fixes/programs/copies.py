@@ -61,7 +61,7 @@ given, shown = torch.randn(4, 4), []
 for i in range(4):
     old = pool[i % 2]
     pool[i % 2] = given[i]
-    shown.append(torch.stack([old, given[i]]))
+    shown.append(torch.stack([old if i > 1 else given[i], given[i]]))
     optimizer.zero_grad()
     net(shown[-1]).pow(2).mean().backward()
     optimizer.step()
