@@ -70,12 +70,12 @@ def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
 
 
 def kept_result(program: Program, remedy: KeepResult) -> list[Edit]:
-    """``x = x.relu()`` for ``x.relu()``, ``x = torch.relu(x)`` for ``torch.relu(x)``."""
+    """``x = x.relu()`` for ``x.relu()``, ``x = torch.relu(x)`` for ``torch.relu(x)``, ``x = f(x)`` for ``f(x)``."""
     statement = program.statement(remedy.at)
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return []
     _, owner = _chain(statement.value)
-    if written(owner) in remedy.at.namespaces:
+    if remedy.argument or written(owner) in remedy.at.namespaces:
         arguments = statement.value.args
         owner = arguments[0] if arguments else owner
     if not is_path(owner) or written(owner) in remedy.at.namespaces:

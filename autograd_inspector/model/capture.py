@@ -62,6 +62,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     given: dict[int, dict[str, float]] = {}
     """Op that wrote to a ``.grad`` or by ``.data``, or was given a number not above 0 -> its numbers, by place or name.
 
+    Also one that assigned to an entry of a tensor, by its index, of which the program has other entries as views.
+
     Of several ranks also an op that was given as much as there are ranks, or one divided by that, where the number is
     not written out at that op. "ranks": the program had asked how many there are, and computed the number from that.
     "whole": it was given all of the tensor (``x[:] = 0``).

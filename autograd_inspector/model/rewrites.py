@@ -225,9 +225,13 @@ class GoOn(Remedy, frozen=True):
 
 
 class KeepResult(Remedy, frozen=True):
-    """Give what the statement at a place calls a method on the result that the statement drops: ``x = x.relu()``."""
+    """Give what the statement at a place calls a method on the result that the statement drops: ``x = x.relu()``.
+
+    ``argument``: it calls a function with that first, ``x = scaled(x)``.
+    """
 
     at: Location
+    argument: bool = False
 
 
 class NotCopied(Remedy, frozen=True):

@@ -16,7 +16,8 @@ class TensorRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     (-1: it existed before, or came from code that no torch call shows). ``storage`` identifies the memory that views
     and aliases share (-1: none); ``offset`` and ``extent`` bound the bytes it covers there. ``first_use`` is the index
     of the first op that met it. ``counter`` names the version counter, which a ``.data`` alias has for itself.
-    ``given``: it requires grad, and a model's call was given it as an argument.
+    ``given``: it requires grad, and a model's call was given it as an argument. ``looked_at``: a call that returned no
+    tensor, as ``torch.equal`` does, was given it; such calls are no ops.
     """
 
     id: int
@@ -37,6 +38,7 @@ class TensorRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     inference: bool = False
     counter: int = -1
     given: bool = False
+    looked_at: bool = False
 
     @property
     def of_model(self) -> bool:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.analysis.memory.assigned_data import effective
 from autograd_inspector.analysis.memory.backups import never_restored
+from autograd_inspector.analysis.memory.buffers import buffers_in_parameters
 from autograd_inspector.analysis.memory.one_memory import OneMemory
 from autograd_inspector.analysis.memory.restored import augmented, covers, taken
 from autograd_inspector.analysis.modules.repeated import repeated_modules
@@ -159,7 +160,7 @@ def test_assignments_to_data_that_a_reader_of_the_tensor_sees():
     assert swapped(back=True) == 0
 
 
-@pytest.mark.parametrize("then", ["stepped", "restored", "read", "no step"])
+@pytest.mark.parametrize("then", ["stepped", "restored", "read", "looked at", "no step"])
 def test_a_copy_that_nothing_puts_back(then):
     """The program writes the parameter and steps on; one that is copied back, or read, serves its purpose."""
     program = Written()
@@ -171,6 +172,8 @@ def test_a_copy_that_nothing_puts_back(then):
         program.write("copy_", w, kept)
     if then == "read":
         program.call("norm", kept, shape=())
+    if then == "looked at":  # By torch.equal(), which returns no tensor.
+        program.tensors[kept] = replace(program.tensors[kept], looked_at=True)
     if then != "no step":
         program.step(optimizer, gradient=program.tensor())
     found = [(each.tensor, each.taken.name, each.written.name) for each in never_restored(program.analysis)]
@@ -194,6 +197,25 @@ def test_two_parameters_on_one_memory():
     assert OneMemory(program.capture).written_by_both(pair)
     program.write("mul_", alias)
     assert len(OneMemory(program.capture).update_sites(pair)) == 2
+
+
+@pytest.mark.parametrize(
+    ("through", "stepped", "found"),
+    [("buffer", True, True), ("view", True, True), ("parameter", True, False), ("buffer", False, False)],
+)
+def test_a_buffer_in_the_memory_of_a_parameter(through, stepped, found):
+    """It is given a value of its own, itself or through a view, and an optimizer steps the parameter."""
+    program = Written()
+    w = program.parameter()
+    mask = program.call("detach", w)
+    program.tensors[mask] = replace(program.tensors[mask], kind="buffer", names=("mask",))
+    optimizer = program.optimizer(w)
+    view = program.call("__getitem__", mask, region=1)
+    program.write("fill_", {"buffer": mask, "view": view, "parameter": w}[through])
+    if stepped:
+        program.step(optimizer, gradient=program.tensor())
+    pairs = [(each.buffer, each.parameter, each.edit.name) for each in buffers_in_parameters(program.analysis)]
+    assert pairs == ([(mask, w, "fill_")] if found else [])
 
 
 @pytest.mark.parametrize(("edited", "found"), [(False, True), (True, False)])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.memory.overwritten_slots import overwritten_slots
 from autograd_inspector.analysis.memory.repeated_entries import repeated_entries
 from autograd_inspector.analysis.memory.self_copies import self_copies
 from autograd_inspector.analysis.memory.snapshots import aliased_snapshots
@@ -157,3 +159,24 @@ def test_writes_of_steps_are_no_writes_into_a_gradient():
     program.write("div_", gradient)
     found = [op.name for op, _ in writes_into(program.analysis, gradient, 0, 2)]
     assert found == ["mul_"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "assigned", "read_first", "found"),
+    [(1, 1, False, True), (1, 0, False, False), (0, 1, False, False), (1, 1, True, False)],
+    ids=["lost", "of another entry", "nothing was there", "read before"],
+)
+def test_an_entry_that_is_overwritten_before_it_is_read(stored, assigned, read_first, found):
+    """A value was stored there, the entry is taken as a view, and another value is assigned to the same index."""
+    program = Written()
+    pool, old, new = program.tensor(shape=(2, 4)), program.tensor(), program.tensor()
+    program.more["given"] = given = {}
+    given[program.write("__setitem__", pool, old).index] = {"1": float(stored)}
+    view = program.call("__getitem__", pool, shape=(4,))
+    program.tensors[view] = replace(program.tensors[view], offset=16, extent=16)
+    if read_first:
+        program.call("mean", view, shape=())
+    given[program.write("__setitem__", pool, new).index] = {"1": float(assigned)}
+    program.call("stack", view, new, shape=(2, 4))
+    places = [(each.pool, each.overwritten.inputs[1], each.read.name) for each in overwritten_slots(program.analysis)]
+    assert places == ([(pool, new, "stack")] if found else [])

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradients.batches import data_of, same_batch
 from autograd_inspector.analysis.modules.untold_dropouts import untold_dropouts
 from autograd_inspector.analysis.operand_origins import Origins
+from autograd_inspector.analysis.optimizers.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.parameters.loss_ancestors import leading
+from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.analysis.parameters.unserved import unserved
 from autograd_inspector.model.op import ModuleCall, Trait
 
@@ -128,3 +133,24 @@ def test_a_dropout_that_nobody_told_whether_anything_is_trained():
     assert (found.op.index, found.call.type) == (0, "Net")
     program.more["calls"] = (ModuleCall(0, "", "Net", training=True),)
     assert list(untold_dropouts(program.analysis)) == []
+
+
+@pytest.mark.parametrize(("copied", "longer"), [(True, False), (False, False), (False, True)])
+def test_a_parameter_that_is_exchanged_in_its_group(copied, longer):
+    """The next step meets another one at its place; a group that became longer tells of no place."""
+    program = Written()
+    old, other, new = program.parameter("old"), program.parameter("other"), program.parameter("new")
+    optimizer = program.optimizer(old, other)
+    program.backward(program.call("mul", old, other))
+    program.step(optimizer, gradient=program.tensor())
+    if copied:
+        program.write("copy_", old, program.call("clone", new, region=1))
+    record = program.optimizers[optimizer]
+    held = (new, other, program.parameter("more")) if longer else (new, other)
+    program.optimizers[optimizer] = replace(record, parameters=(held,))
+    program.backward(program.call("mul", old, other))
+    program.step(optimizer, gradient=program.tensor())
+    analysis = program.analysis
+    loose = Unoptimized(analysis.capture.placement.optimizers[optimizer], (old,), (new,))
+    found = [(each.old, each.new, each.copied is not None) for each in exchanged_in_groups(analysis, loose)]
+    assert found == ([] if longer else [(old, new, copied)])

@@ -132,6 +132,7 @@ CASES = {
         lambda t: TakeOff(place(t, "x.tolist()")),
     ),
     "a call of what is no method": ("f(x)\n", lambda t: KeepResult(place(t, "f(x)"))),
+    "a function that gets no variable": ("f(x + 1)\n", lambda t: KeepResult(place(t, "f(x + 1)"), argument=True)),
     "a result that is kept already": ("y = x.add(1)\n", lambda t: KeepResult(place(t, "x.add(1)"))),
     "an attribute that is computed of a local variable": (
         "class A:\n    def __init__(self, n):\n        self.x = n.exp()\n        self.y = 1\n",

@@ -64,6 +64,62 @@ def test_new_value_that_is_thrown_away(program):
     diagnosed(program, "AG205", "Dropped.", "weight", "nothing uses", severity="warning")
 
 
+def averaged(old, new):
+    return 0.9 * old + 0.1 * new
+
+
+def test_an_average_that_a_function_returns_to_a_name():
+    """The line that gives it its last name comes first, then the one that computed it."""
+
+    def follow(target, net):
+        for old, new in zip(target.parameters(), net.parameters(), strict=True):
+            value = old.data
+            average = averaged(value, new.data)
+            value = average  # Dropped.
+
+    def program():
+        net, optimizer = made()
+        target = copy.deepcopy(net)
+        for _ in range(2):
+            step(net, optimizer)
+            follow(target, net)
+
+    finding = diagnosed(program, "AG205", "Dropped.", "averaged", "weight", severity="warning", where=follow)
+    assert any("0.9 * old" in place.source for place in finding.locations)
+
+
+def test_averages_that_a_function_returns_and_somebody_takes():
+    """Written back, given as `.data`, or kept by the function itself."""
+    history = []
+
+    def remembered(value):
+        history.append(value * 0.5)
+        return history[-1]
+
+    def follows(take):
+        def program():
+            net, optimizer = made()
+            target = copy.deepcopy(net)
+            for _ in range(2):
+                step(net, optimizer)
+                with torch.no_grad():
+                    for old, new in zip(target.parameters(), net.parameters(), strict=True):
+                        take(old, new)
+
+        return program
+
+    def copied(old, new):
+        old.copy_(averaged(old, new))
+
+    def assigned(old, new):
+        old.data = averaged(old.data, new.data)
+
+    def kept(old, new):
+        remembered(new)
+
+    calm(*map(follows, (copied, assigned, kept)))
+
+
 def test_one_finding_for_a_line():
     """A helper that is called for several models is told once."""
 

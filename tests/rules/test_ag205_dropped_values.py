@@ -127,15 +127,73 @@ def test_parameters_that_take_part_in_nothing_else():
     assert {"shift.weight", "shift.bias"} <= set(finding.subjects)
 
 
+def masked(scores):
+    return scores.masked_fill(torch.ones(8, 8).triu(1).bool(), -1e9)
+
+
+def left_to_the_caller(scores):
+    masked(scores)  # Dropped.
+    return scores
+
+
+def left_two_functions_above(scores):
+    def again(values):
+        return masked(values * 2)
+
+    again(scores)  # Dropped.
+    return scores
+
+
+@pytest.mark.parametrize("mask", [left_to_the_caller, left_two_functions_above])
+def test_a_function_that_is_called_in_vain(mask):
+    """It computes and does nothing else, its caller drops what it returns, and the loss is computed without that."""
+    finding = diagnosed(attends(mask), "AG205", "# Dropped.", "old value", severity="warning", where=mask)
+    assert "(x, ...)" in finding.fix
+
+
+def test_functions_that_are_called_for_something_else():
+    """They write, keep, or show what they compute; or are only tried, and serve where they are called again."""
+    kept, shown = [], []
+
+    def keeps(scores):
+        def into(values):
+            kept.append(values * 2)
+            return kept[-1]
+
+        into(scores)
+        return scores
+
+    def writes(scores):
+        seen = torch.zeros(8, 8)
+
+        def into(values):
+            seen.add_(values.detach())
+            return values * 2
+
+        into(scores)
+        return scores
+
+    def shows(scores):
+        def into(values):
+            scaled = values * 2
+            shown.append(float(scaled.mean()))
+            return scaled
+
+        into(scores)
+        return scores
+
+    def tried(scores):
+        masked(scores)
+        return masked(scores)
+
+    calm(*map(attends, (keeps, writes, shows, tried)))
+
+
 def test_steps_that_are_used_or_of_no_account():
-    """Taken; dropped by the caller of the function that returns it; made of what no loss is computed with."""
+    """Taken; made of what no loss is computed with."""
 
     def taken(scores):
         return scores.masked_fill(torch.ones(8, 8).triu(1).bool(), -1e9)
-
-    def left_to_the_caller(scores):
-        taken(scores)
-        return scores
 
     def timed():
         trained(lambda _: None)
@@ -143,4 +201,4 @@ def test_steps_that_are_used_or_of_no_account():
         for _ in range(3):
             x.mul(2)
 
-    calm(attends(taken), attends(left_to_the_caller), timed)
+    calm(attends(taken), timed)

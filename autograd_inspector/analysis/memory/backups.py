@@ -65,7 +65,11 @@ def _looked_at(analysis: Analysis, site: int) -> bool:
     """Whether the program computes with some of the copies that a line takes, instead of putting them back."""
     capture = analysis.capture
     copies = (tensor for op in capture.ops if op.site == site for tensor in op.outputs)
-    return any(not is_a(capture.ops[at].name, _PUTS) for tensor in copies for at in capture.readers.get(tensor, ()))
+    return any(
+        capture.tensors[tensor].looked_at
+        or any(not is_a(capture.ops[at].name, _PUTS) for at in capture.readers.get(tensor, ()))
+        for tensor in copies
+    )
 
 
 def _loads(analysis: Analysis, op: Op) -> bool:

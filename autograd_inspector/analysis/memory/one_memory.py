@@ -57,7 +57,7 @@ class OneMemory:
 
     def written_by_both(self, pair: Shared) -> bool:
         """Whether an optimizer steps one of them, and another update goes through the other one since."""
-        stepped = [self._stepped(tensor, pair.since) for tensor in (pair.owner, pair.joined)]
+        stepped = [self.steps_of(tensor, pair.since) for tensor in (pair.owner, pair.joined)]
         if all(stepped):
             return True
         edited = [self._edits.get(tensor, ()) for tensor in (pair.joined, pair.owner)]
@@ -70,7 +70,7 @@ class OneMemory:
         """Whether optimizers step both with gradients of their own, and each is all of the memory."""
         tensors = self._capture.tensors
         whole = tensors[pair.owner].shape == tensors[pair.joined].shape
-        return whole and all(self._stepped(tensor, pair.since) for tensor in (pair.owner, pair.joined))
+        return whole and all(self.steps_of(tensor, pair.since) for tensor in (pair.owner, pair.joined))
 
     def moves_frozen_rows(self, pair: Shared) -> bool:
         """Whether an optimizer steps a part of the memory of the other, which is frozen and read again afterwards.
@@ -79,7 +79,7 @@ class OneMemory:
         """
         tensors = self._capture.tensors
         part, whole = sorted((pair.owner, pair.joined), key=lambda tensor: tensors[tensor].extent)
-        steps = self._stepped(part, pair.since)
+        steps = self.steps_of(part, pair.since)
         if not steps or tensors[whole].requires_grad or tensors[part].extent == tensors[whole].extent:
             return False
         return any(
@@ -92,9 +92,18 @@ class OneMemory:
         sites = []
         for tensor in (pair.owner, pair.joined):
             edits = [op.index for op in self._edits.get(tensor, ()) if op.index > pair.since and not self._loads(op)]
-            found = [*self._stepped(tensor, pair.since)[:1], *edits[:1]]
+            found = [*self.steps_of(tensor, pair.since)[:1], *edits[:1]]
             sites += [self._capture.ops[op].site for op in found[:1]]
         return list(dict.fromkeys(sites))
+
+    def steps_of(self, tensor: int, since: int) -> list[int]:
+        """The ops that stand for the steps in which an optimizer had a gradient for it."""
+        return [
+            step.op
+            for step in self._capture.steps
+            if step.op > since
+            and any(p.tensor == tensor and p.gradient >= 0 and step.rate(p) != 0 for p in step.parameters)
+        ]
 
     def _memory(self, record: TensorRecord) -> TensorRecord:
         """What has the memory that a tensor has now: where its ``.data`` was assigned, what was assigned."""
@@ -114,15 +123,6 @@ class OneMemory:
                 break
             tensor = made.inputs[0]
         return tensor
-
-    def _stepped(self, tensor: int, since: int) -> list[int]:
-        """The ops that stand for the steps in which an optimizer had a gradient for it."""
-        return [
-            step.op
-            for step in self._capture.steps
-            if step.op > since
-            and any(p.tensor == tensor and p.gradient >= 0 and step.rate(p) != 0 for p in step.parameters)
-        ]
 
     def _loads(self, op: Op) -> bool:
         """Whether a checkpoint was loaded there, which writes every parameter by its name."""

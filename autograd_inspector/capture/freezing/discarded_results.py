@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import CodeType
 from typing import Literal
 
-from autograd_inspector.capture.lines.bytecode import instructions
+from autograd_inspector.capture.freezing.handed_back import ENTRY, HandedBack, Taking
 from autograd_inspector.capture.recording.raw_records import (
     OP_CALL,
     OP_ERROR,
@@ -23,12 +22,10 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import ResultDiscarded
 
 _ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER | Trait.EXPORT | Trait.COLLECTIVE)
-_METHODS = ("Tensor.", "_handle_torch_function")
+METHODS = ("Tensor.", "_handle_torch_function")
 """Methods of tensors that torch has written in Python begin so: `1 - p`."""
 _ALIASING = "detach"
 """Returns an alias, in the parameter's own memory. One that is given a name may have been meant to be looked at."""
-_ENTRY = "STORE_SUBSCR"
-_PUSHED = 5
 _STACKING = frozenset({"stack", "cat", "concat", "concatenate"})
 """Puts the values of several parameters side by side, for an average."""
 _VARIABLES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
@@ -63,15 +60,21 @@ def _of(
     for result, (index, _) in results.items():
         by_site.setdefault(recording.ops[index][OP_SITE], []).append(result)
     gone = {result for result in unread if is_gone(recording, result)}
-    takers = Takers()
+    handed_back = HandedBack(recording)
     for site, members in by_site.items():
         last = results[members[-1]][0]
         several = len(members) > 1 and recording.ops[last][OP_NAME] != _ALIASING
         rounds = several and of == "parameters"  # Statistics of gradients are kept by name, until the next round's.
         again = rounds and _in_rounds(recording, [results[member][0] for member in members])
-        if gone.issuperset(members) and is_dropped(recording, takers, site, several=several, again=again):
-            tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
-            yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors), of=of)
+        taking = handed_back.taking(site, METHODS) if gone.issuperset(members) else None
+        if taking is None or not is_dropped(taking, several=several, again=again):
+            continue
+        tensors = tuple(dict.fromkeys(tensor for result in members for tensor in results[result][1]))
+        name = recording.ops[last][OP_NAME]
+        if not taking.depth:
+            yield ResultDiscarded(last, site, name, tensors, of=of)
+        elif handed_back.without_effect(taking):
+            yield ResultDiscarded(last, handed_back.site(taking), name, tensors, of=of, function=taking.function)
 
 
 def memory_of_parameters(recording: Recording) -> dict[int, int]:
@@ -149,37 +152,7 @@ def _in_rounds(recording: Recording, made: list[int]) -> bool:
     return any(made[0] < step.at < made[-1] for step in recording.steps)
 
 
-def is_dropped(recording: Recording, takers: Takers, site: int, *, several: bool = False, again: bool = False) -> bool:
+def is_dropped(taking: Taking, *, several: bool = False, again: bool = False) -> bool:
     """Whether the program's statement keeps no result: it drops it, or gives one name, or one key, several in turn."""
-    chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
-    through = recording.stacks.through.get(site, "")
-    if not chain or chain[0][2] or (through and not through.startswith(_METHODS)):
-        return False  # The business of a library, or of a function of torch's: it may put the result where it belongs.
-    taking = takers.of(chain[0][0], chain[0][1])
-    return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES)) or (again and taking == _ENTRY)
-
-
-class Takers:
-    """What takes the results of a function's instructions; each function is read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[CodeType, dict[int, str]] = {}
-
-    def of(self, code: CodeType, lasti: int) -> str:
-        """The name of the instruction that takes what the one there returned; "" unknown."""
-        takers = self._known.get(code)
-        if takers is None:
-            those = [each for each in instructions(code) if each.opname != "CACHE"]
-            takers = self._known[code] = {
-                one.offset: _taker([each.opname for each in those[at : at + _PUSHED]])
-                for at, one in enumerate(those, start=1)
-            }
-        return takers.get(lasti, "")
-
-
-def _taker(following: list[str]) -> str:
-    """The instruction that takes a value: to store it in a container, that and the key are pushed on top of it."""
-    storing = following.index(_ENTRY) if _ENTRY in following else 0
-    if all(opname.startswith("LOAD_") for opname in following[:storing]):
-        return following[storing] if following else ""
-    return following[0]
+    by = taking.by
+    return by == "POP_TOP" or (several and by.startswith(_VARIABLES)) or (again and by == ENTRY)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from autograd_inspector.capture.freezing.aliases import alias_writes
+from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
@@ -159,7 +160,8 @@ def _number_arguments(
     """The numbers given to writes to a .grad or through an alias with its own version counter, and those not above 0.
 
     A number that is zero takes its operand out, a negative one turns its sign. Those as well that were given to what
-    computed the operands of a write through such an alias, and of several ranks what may be how many there are.
+    computed the operands of a write through such an alias, the indices of assignments to entries that were taken as
+    views, and of several ranks what may be how many there are.
     """
     turning = {
         op: dict(numbers)
@@ -170,6 +172,7 @@ def _number_arguments(
     turning |= divisions_by_ranks(recording, world)
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
     gradients = {read.gradient for read in recording.grad_reads}
+    slots = assigned_slots(ops)
     edits = {op.index for op in ops if any(write.tensor in gradients for write in op.writes)}
     wanted, front = set(unseen), unseen
     for _ in range(_OPERANDS):
@@ -181,7 +184,7 @@ def _number_arguments(
     told = {
         op: dict(numbers)
         for op, numbers in recording.number_arguments.items()
-        if op in unseen or (op in edits and shares.isdisjoint(number for _, number in numbers))
+        if op in unseen or op in slots or (op in edits and shares.isdisjoint(number for _, number in numbers))
     }
     return told | turning | scales
 
@@ -272,6 +275,7 @@ def _tensors(
                 inference,
                 shared(ledger.counter_of(number, storage)),
                 number in registry.call_arguments,
+                number in registry.looked_at,
             )
         )
     return tuple(records)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from autograd_inspector.capture.freezing.discarded_results import Takers, is_dropped, is_gone, memory_of_parameters
+from autograd_inspector.capture.freezing.discarded_results import METHODS, is_dropped, is_gone, memory_of_parameters
+from autograd_inspector.capture.freezing.handed_back import HandedBack
 from autograd_inspector.capture.recording.lineage import APART
 from autograd_inspector.capture.recording.raw_records import (
     OP_CALL,
@@ -51,9 +52,10 @@ def lost_writes(recording: Recording) -> Iterator[ResultDiscarded]:
     for site, (index, parameters) in lost.items():
         if parameters:
             yield ResultDiscarded(index, site, recording.ops[index][OP_NAME], tuple(parameters), written=True)
-    takers = Takers()
+    handed_back = HandedBack(recording)
     for site, (index, of_model) in copies.items():
-        if is_dropped(recording, takers, site):
+        taking = handed_back.taking(site, METHODS)
+        if taking is not None and not taking.depth and is_dropped(taking):
             name = recording.ops[index][OP_NAME]
             yield ResultDiscarded(index, site, name, tuple(of_model), written=True, of="values")
 

@@ -406,7 +406,8 @@ class ResultDiscarded(ProgramEvent, frozen=True):
 
     ``name`` is the last op that did so there, ``at`` its index. ``of`` their gradients, or of other values: these are
     ``tensors`` then. ``written``: it wrote to what had just been computed. ``in_hook``: a hook on these tensors, which
-    returns nothing, computed it of gradients.
+    returns nothing, computed it of gradients. ``function``: this one of the program's own returned it, to the caller
+    at ``site`` that dropped it.
     """
 
     name: str
@@ -414,6 +415,7 @@ class ResultDiscarded(ProgramEvent, frozen=True):
     written: bool = False
     in_hook: bool = False
     of: Literal["parameters", "gradients", "values"] = "parameters"
+    function: str = ""
 
     @property
     def api(self) -> str:

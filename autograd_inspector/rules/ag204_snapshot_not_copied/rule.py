@@ -21,6 +21,7 @@ from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
 from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edited_state
+from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
 from autograd_inspector.rules.ag204_snapshot_not_copied.second_names import second_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.taken_over import taken_over
 
@@ -29,11 +30,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A snapshot that shares memory with the tensors it was taken from: `state_dict()`, `.data` and `detach()` copy nothing.
 
     Why it matters
-        The optimizer updates parameters in place, so the "old" values change too: restoring them restores nothing,
-        their difference to the new ones is zero, and a comparison always finds no change. A target network that was
-        made by `target = net` is the network itself; an average over clients is the last client; in a list to which one tensor was appended repeatedly, all entries
-        are that tensor. The same holds for a second name, `returns = advantages; returns += values`, and for the input of a module
-        with `inplace=True`: a skip connection that adds it afterwards adds the new values.
+        The optimizer updates parameters in place, so the "old" values change too: restoring them restores
+        nothing, their difference to the new ones is zero, and a comparison always finds no change. A target
+        network that was made by `target = net` is the network itself; an average over clients is the last
+        client; in a list to which one tensor was appended repeatedly, all entries are that tensor. An entry
+        that is taken of a pool (`old = pool[i]`) is what is assigned there next. The same holds for a second
+        name, `returns = advantages; returns += values`, and for the input of a module with `inplace=True`: a
+        skip connection that adds it afterwards adds the new values.
 
     Example
         ::
@@ -69,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from data_changed(analysis)
     yield from taken_over(analysis)
     yield from second_names(analysis)
+    yield from overwritten(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:

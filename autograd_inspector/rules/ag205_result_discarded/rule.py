@@ -14,6 +14,7 @@ from autograd_inspector.analysis.optimizers.averages_not_kept import AverageNotK
 from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, lost_loads
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, Substitute, TakeOff, WriteInto
@@ -39,11 +40,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A new value that nothing uses: `p.clamp(-1, 1)` returns it, `p.clamp_(-1, 1)` writes it.
 
     Why it matters
-        The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay has no
-        effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost in the next
-        iteration. A hook that binds `grad` to a new tensor must return it. The same holds for gradients
-        that are clipped, and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing. A gradient
-        penalty that is not added to the loss, or adapted parameters that it is not computed with, regularize and train nothing.
+        The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay
+        has no effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost
+        in the next iteration; the same holds where a function returns the result and its caller drops it. A
+        hook that binds `grad` to a new tensor must return it. The same holds for gradients that are clipped,
+        and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing. A gradient penalty that
+        is not added to the loss, or adapted parameters that it is not computed with, regularize and train
+        nothing.
 
     Example
         ::
@@ -83,8 +86,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
     yield from unread_derivatives(analysis)
-    for average in averages_not_kept(analysis):
-        yield _not_kept(analysis, average)
+    yield from (_not_kept(analysis, average) for average in averages_not_kept(analysis))
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
@@ -93,11 +95,11 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         return _of_gradients(analysis, events, names)
     return Problem(
         "warning",
-        f"`{events[0].name}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no parameter "
-        "changes here",
+        f"`{_returned_by(events[0])}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no "
+        "parameter changes here",
         "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
         "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable or to a dict only binds that name to another tensor.",
-        analysis.places(*((event, "new value computed and discarded here") for event in events)),
+        _where(analysis, events, "new value"),
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple(_written(analysis, events[0])),
@@ -107,11 +109,11 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
 def _of_gradients(analysis: Analysis, events: list[ResultDiscarded], names: list[str]) -> Problem:
     return Problem(
         "warning",
-        f"`{events[0].name}` returns a new tensor, computed from the {agree(names, 'gradient', 'gradients')} of "
+        f"`{_returned_by(events[0])}` returns a new tensor, computed from the {agree(names, 'gradient', 'gradients')} of "
         f"{summarize_names(names)}, that nothing uses: step() takes the {agree(names, 'gradient as it is', 'gradients as they are')}",
         "Write the new value into the gradient: `p.grad.copy_(new_value)`, or the form of the method that ends in an "
         "underscore (`p.grad.mul_(...)`, `p.grad.clamp_(...)`).",
-        analysis.places(*((event, "new gradient computed and discarded here") for event in events)),
+        _where(analysis, events, "new gradient"),
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(events[0].site, "")[:1]),
@@ -125,13 +127,26 @@ def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
     why = f": {summarize_names(starved)} {agree(starved, 'gets', 'get')} no gradient" if starved else ""
     return Problem(
         "warning",
-        f"`{event.name}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
-        f"Assign the result: `x = x.{event.name}(...)`.",
-        analysis.user_frames(event.site, "new value computed and dropped here"),
+        f"`{_returned_by(event)}` returns a new tensor that nothing uses, and {owner} keeps its old value{why}",
+        f"Assign the result: `x = {event.function}(x, ...)`."
+        if event.function
+        else f"Assign the result: `x = x.{event.name}(...)`.",
+        _where(analysis, [event], "new value"),
         (owner, *starved),
         ops=(event.at,),
-        cures=tuple((KeepResult(place),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=tuple((KeepResult(place, bool(event.function)),) for place in analysis.user_frames(event.site, "")[:1]),
     )
+
+
+def _returned_by(event: ResultDiscarded) -> str:
+    return event.function or event.name
+
+
+def _where(analysis: Analysis, events: list[ResultDiscarded], what: str) -> tuple[Location, ...]:
+    """Where the results were dropped, and where a function of the program's computed what it returned."""
+    roles = ("dropped here" if event.function else f"{what} computed and dropped here" for event in events)
+    within = (analysis.capture.ops[event.at].site for event in events if event.function)
+    return analysis.places(*zip(events, roles, strict=True), *((site, f"{what} computed here") for site in within))
 
 
 def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:

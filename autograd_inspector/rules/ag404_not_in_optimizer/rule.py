@@ -18,6 +18,7 @@ from autograd_inspector.analysis.modules.parameter_origins import (
     thawed,
     were_replaced,
 )
+from autograd_inspector.analysis.optimizers.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
@@ -29,6 +30,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.rewrites import EnterHere, NotCopied
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
+from autograd_inspector.rules.ag404_not_in_optimizer.exchanged import problem
 from autograd_inspector.rules.ag404_not_in_optimizer.undelivered import copies_alone_move
 
 
@@ -65,6 +67,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if analysis.copies and (analysis.copies_used or looked_into(analysis.capture, analysis.copies)):
         return
     if _cut_off(analysis, loose.optimizer) or _wants_grad(analysis, loose.optimizer):
+        return
+    exchanged = list(exchanged_in_groups(analysis, loose))
+    if {each.old for each in exchanged} >= set(loose.parameters):
+        yield problem(analysis, loose.optimizer, exchanged)
         return
     in_vain = stepped_in_vain(analysis, loose.parameters)
     optimizer = in_vain or nearest(analysis, loose.parameters) or loose.optimizer

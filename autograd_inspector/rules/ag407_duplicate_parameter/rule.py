@@ -16,6 +16,7 @@ from autograd_inspector.model.remedy import Operand, Remedies, Remove
 from autograd_inspector.model.rewrites import OthersLeftOut
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag407_duplicate_parameter.in_buffers import buffers_on_parameters
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
 from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
 from autograd_inspector.rules.ag407_duplicate_parameter.shallow_copy import shallow_copies
@@ -29,7 +30,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         A duplicate is updated twice per step, with two momentum buffers. Concatenating `parameters()` of modules that
         share a weight causes it. A parameter created on another one's memory (`b.data = a.data`, `nn.Parameter(a.t())`)
-        changes with every update of the other parameter. Replacing a module whose weight another one shares (`wte` of a
+        changes with every update of the other parameter. A buffer that was registered without a copy of a parameter,
+        to hold a mask or a mean, overwrites it. Replacing a module whose weight another one shares (`wte` of a
         tied `lm_head`) leaves two parameters. `nn.ModuleList([layer] * 3)` lists one layer three times: an
         ensemble built this way has one member. State that an optimizer's class makes once and gives to several
         parameters gathers the statistics of all of them.
@@ -74,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _refused(analysis)
     yield from _two_optimizers(analysis)
     yield from on_one_memory(analysis)
+    yield from buffers_on_parameters(analysis)
     yield from one_module_in_a_list(analysis)
     yield from no_longer_tied(analysis)
     yield from shallow_copies(analysis)

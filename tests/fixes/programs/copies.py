@@ -51,6 +51,24 @@ for epoch in range(2):
         by("copy it where it is taken: `.clone()`", "data[i : i + 4]", "data[i : i + 4].clone()"),
         symptom="not torch.equal(raw, data)",
     ),
+    "a pool hands out what it then overwrites": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+pool = torch.zeros(2, 4)
+given, shown = torch.randn(4, 4), []
+for i in range(4):
+    old = pool[i % 2]
+    pool[i % 2] = given[i]
+    shown.append(torch.stack([old if i > 1 else given[i], given[i]]))
+    optimizer.zero_grad()
+    net(shown[-1]).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Copy the entry where it is taken: `.clone()`", "old = pool[i % 2]", "old = pool[i % 2].clone()"),
+        symptom="torch.equal(shown[3][0], given[3])",
+    ),
     "a clamped weight is dropped": case(
         "AG205",
         """
@@ -126,6 +144,25 @@ optimizer.step()
 """,
         by("`x = x.add(...)`", "h.add(shift(x))", "h = h.add(shift(x))"),
         symptom="shift.weight.grad is None",
+    ),
+    "a function that scales a gradient is called in vain": case(
+        "AG205",
+        """
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+seen = []
+
+def scaled(x, by):
+    return x * by + x.detach() * (1 - by)
+
+h = net(torch.randn(3, 4))
+h.register_hook(lambda gradient: seen.append(gradient))
+scaled(h, 0.5)
+h.sum().backward()
+optimizer.step()
+""",
+        by("`x = scaled(x, ...)`", "\nscaled(h, 0.5)", "\nh = scaled(h, 0.5)"),
+        symptom="bool((seen[0] == 1).all())",
     ),
     "a parametrized weight is written and lost": case(
         "AG205",

@@ -27,6 +27,30 @@ optimizer.step()
         ),
         symptom="len(optimizer.param_groups[0]['params']) == 2",
     ),
+    "a mask is the memory of the weight": case(
+        "AG407",
+        """
+class Masked(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 4)
+        self.register_buffer("mask", self.weight.data)
+        self.mask.fill_(1)
+
+    def forward(self, x):
+        return F.linear(x, self.weight * self.mask, self.bias)
+
+net = Masked()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.randn(3, 4)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Give the buffer a copy: `self.register_buffer(name, self.weight.detach().clone())`",
+            "self.weight.data",
+            "self.weight.detach().clone()",
+        ),
+        symptom="not bool((net.mask == 1).all())",
+    ),
     "a group is added of what the optimizer has": case(
         "AG407",
         """

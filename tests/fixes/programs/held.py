@@ -34,6 +34,35 @@ optimizer.step()
         ),
         symptom="net[1].weight.requires_grad and torch.equal(start, net[1].weight)",
     ),
+    "a group holds another parameter than the model": case(
+        "AG404",
+        """
+class Cloud(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.opacity = nn.Parameter(torch.rand(3))
+
+    def forward(self, x):
+        return (x * self.opacity).sum()
+
+cloud = Cloud()
+optimizer = torch.optim.SGD(cloud.parameters(), lr=0.1)
+for round in range(4):
+    optimizer.zero_grad()
+    cloud(torch.rand(3)).backward()
+    optimizer.step()
+    if round == 1:
+        new = nn.Parameter(torch.zeros(3))
+        optimizer.param_groups[0]["params"][0] = new
+        cloud.opacity.data = new.data.clone()
+""",
+        by(
+            "Give the model the parameter that the group holds: `model.weight = new_parameter`",
+            "cloud.opacity.data = new.data.clone()",
+            "cloud.opacity = new",
+        ),
+        symptom="bool((cloud.opacity == 0).all())",
+    ),
     "an optimizer holds another model": case(
         "AG404",
         """

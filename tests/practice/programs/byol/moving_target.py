@@ -92,6 +92,6 @@ def verify(outcome):
 
 TRUTH = Truth(
     fault="the average is bound to a local name, not written into ma_params: the target stays at its initial weights",
-    names=("target_encoder", "ma_params"),
+    names=("target_encoder", "ma_weight"),
     repair=("ma_params.data = ma_weight",),
 )

@@ -99,5 +99,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="mine.data = theirs.data gives all experts one memory: they can never differ",
     names=("experts",),
+    minor=True,  # steps of SGD add up, as where parameters are tied on purpose
     repair=("mine.data.copy_(theirs.data)",),
 )
