@@ -12,6 +12,7 @@ from . import (
     comparison,
     compiled,
     ending,
+    floors,
     growth,
     inference,
     long,
@@ -38,7 +39,7 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    parts = ["compiled", "growth", "long", "peers", "replicas", "steps", "stepping", "widget"]
+    parts = ["compiled", "floors", "growth", "long", "peers", "replicas", "steps", "stepping", "widget"]
     parser.add_argument("--only", choices=parts, help="one part alone")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
@@ -64,6 +65,11 @@ def main() -> None:
         return
     if arguments.only == "steps":
         add(small_steps.measure(quick=quick))
+        summary(sections)
+        return
+    if arguments.only == "floors":
+        for section in floors.measure(quick=quick):
+            add(section)
         summary(sections)
         return
     if arguments.only == "peers":
@@ -97,6 +103,8 @@ def main() -> None:
         return
     add(recording.measure(quick=quick))
     add(small_steps.measure(quick=quick))
+    for section in floors.measure(quick=quick):
+        add(section)
     add(inference.measure(quick=quick))
     add(placement.measure(quick=quick))
     model = gpt2(quick=quick)

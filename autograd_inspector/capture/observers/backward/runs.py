@@ -312,7 +312,8 @@ class Engine:
                     recording.values.leaf(number, tensor_id, gradient)
         taken = tuple(t for t in empty if t in used)
         recording.backwards[number] = replace(record, end=len(recording.ops), empty=tuple(empty), taken=taken)
-        self._repeats.ended(recording.backwards[number])
+        if recording.flight:
+            self._repeats.ended(recording.backwards[number])
         if not record.retain_graph and number not in recording.unwalked:
             nodes = [node_behind(each) for each in options_of(args, kwargs).get("inputs") or ()]
             recording.recorded.spend(record.graph.roots, nodes)
