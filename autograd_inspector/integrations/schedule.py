@@ -129,8 +129,8 @@ class WithinBudget:
     def _affordable(self) -> bool:
         if self._spent is None:
             return False
-        elapsed = self._began - self._start - self._spent
-        return self._spent + self._cost_of(self._last) <= self._budget * elapsed
+        left = self._budget * (self._began - self._start - self._spent) - self._spent
+        return left >= 0 and self._cost_of(self._last) <= left  # What a step costs takes time to tell.
 
     def _met(self, nodes: int) -> None:
         before = self._shapes.get(nodes)
