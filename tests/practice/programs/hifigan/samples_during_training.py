@@ -92,7 +92,7 @@ def verify(outcome):
 
 
 TRUTH = Truth(
-    fault="after remove_weight_norm() the weights are new parameters that the optimizer has not got: the generator stands still",
+    fault="after remove_weight_norm() the weights are buffers (it ran under no_grad) and the optimizer holds the old halves: the generator stands still",
     names=("weight",),
     repair=("pass",),
 )
