@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradients.batches import data_of, same_batch
 from autograd_inspector.analysis.modules.untold_dropouts import untold_dropouts
 from autograd_inspector.analysis.operand_origins import Origins
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.parameters.loss_ancestors import leading
+from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
 from autograd_inspector.analysis.parameters.unserved import unserved
 from autograd_inspector.model.op import ModuleCall, Trait
 
-from .written import Written
+from .written import NO_GRAD, Written
 
 
 def two_networks(*, own_loss_detached):
@@ -128,3 +131,17 @@ def test_a_dropout_that_nobody_told_whether_anything_is_trained():
     assert (found.op.index, found.call.type) == (0, "Net")
     program.more["calls"] = (ModuleCall(0, "", "Net", training=True),)
     assert list(untold_dropouts(program.analysis)) == []
+
+
+@pytest.mark.parametrize("how", ["merged", "statistics", "unnamed"])
+def test_a_buffer_that_holds_what_parameters_were(how):
+    """Computed of them alone, however they were trained; what an input went into holds no parameter's value."""
+    program = Written()
+    norm, direction = program.parameter("norm"), program.parameter("direction")
+    optimizer = program.optimizer(norm, direction)
+    program.backward(program.call("sum", program.call("mul", norm, direction), shape=()))
+    program.step(optimizer, gradient=program.tensor())
+    scaled = program.call("mul", norm, direction, region=NO_GRAD)
+    merged = program.call("add", scaled, program.tensor(), region=NO_GRAD) if how == "statistics" else scaled
+    buffer = program.tensor("" if how == "unnamed" else "weight", kind="buffer", of=merged, birth=-1)
+    assert made_of(program.analysis, (norm, direction)) == ((buffer,) if how == "merged" else ())

@@ -42,6 +42,7 @@ from autograd_inspector.model.program_events.modules import (
     TensorHeld,
 )
 from autograd_inspector.model.program_events.optimizers import (
+    LiveStateLoaded,
     LoadRefused,
     OptimizerCreated,
     OptimizerModeMet,
@@ -101,6 +102,7 @@ __all__ = [
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
+    "LiveStateLoaded",
     "LoadRefused",
     "ModeSwitched",
     "ModelContained",
@@ -206,6 +208,7 @@ Event = (
     | ParametersSelected
     | StateLoaded
     | LoadRefused
+    | LiveStateLoaded
     | StateSwapped
     | StateAbsent
     | ZeroGradCalled

@@ -113,6 +113,13 @@ class StateAbsent(_Load, frozen=True):
     tensors: tuple[int, ...]
 
 
+class LiveStateLoaded(_Load, frozen=True):
+    """A load gave the optimizer of these parameters its own tensors, which it had updated since site ``made`` took them."""
+
+    tensors: tuple[int, ...]
+    made: int
+
+
 class ZeroGradCalled(ProgramEvent, frozen=True):
     """``zero_grad()`` of an optimizer."""
 

@@ -20,6 +20,7 @@ from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
+from autograd_inspector.rules.ag204_snapshot_not_copied.own_state import own_state_loaded
 from autograd_inspector.rules.ag204_snapshot_not_copied.taken_over import taken_over
 
 
@@ -64,6 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _itself(analysis, copies)
     yield from data_changed(analysis)
     yield from taken_over(analysis)
+    yield from own_state_loaded(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
