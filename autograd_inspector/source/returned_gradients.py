@@ -67,7 +67,7 @@ def _targets(node: _Assigning) -> list[str]:
 
 
 def _is_none(node: _Assigning) -> bool:
-    return node.value is not None and _none(node.value)
+    return _none(node.value)
 
 
 def _none(value: ast.expr) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradients.batches import data_of, same_batch
@@ -143,5 +144,6 @@ def test_a_buffer_that_holds_what_parameters_were(how):
     program.step(optimizer, gradient=program.tensor())
     scaled = program.call("mul", norm, direction, region=NO_GRAD)
     merged = program.call("add", scaled, program.tensor(), region=NO_GRAD) if how == "statistics" else scaled
-    buffer = program.tensor("" if how == "unnamed" else "weight", kind="buffer", of=merged, birth=-1)
-    assert made_of(program.analysis, (norm, direction)) == ((buffer,) if how == "merged" else ())
+    names = () if how == "unnamed" else ("weight",)
+    program.tensors[merged] = replace(program.tensors[merged], kind="buffer", names=names)
+    assert made_of(program.analysis, (norm, direction)) == ((merged,) if how == "merged" else ())

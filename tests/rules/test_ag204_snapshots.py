@@ -208,7 +208,7 @@ def own_state(optimizer):
 
 
 def test_state_of_an_optimizer_that_was_never_copied():
-    """What state_dict() of an optimizer returns goes on with it; a copy does not, nor is anything lost without a step."""
+    """What state_dict() of an optimizer returns goes on with it; a copy does not, and without a step all is well."""
     finding = diagnosed(
         lambda: guarded(own_state), "AG204", "Kept.", "exp_avg", "restores nothing", severity="warning", where=own_state
     )

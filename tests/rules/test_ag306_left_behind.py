@@ -83,7 +83,7 @@ def folds(template, *, prepare=lambda net: net):
 
 
 def test_hook_that_a_copy_does_not_have():
-    """A copy is trained without the hook of its original; with a hook of its own, or beside the original, it is fine."""
+    """A copy is trained without the hook of its original; one that has a hook, or a trained original, is fine."""
 
     def again(net):
         net[0].weight.register_hook(lambda grad: grad * (torch.arange(4) > 1))

@@ -223,7 +223,7 @@ def looked_at(net):
 
 
 def test_parameters_that_are_left_as_a_buffer():
-    """What is computed of parameters under no_grad takes their place as a buffer; with grad mode on, or at the end, it is fine."""
+    """Merged under no_grad, they leave a buffer that is never trained; merged at the end, or in grad mode, they may."""
 
     def program(look):
         net = normalised()

@@ -114,7 +114,7 @@ class StateAbsent(_Load, frozen=True):
 
 
 class LiveStateLoaded(_Load, frozen=True):
-    """A load gave the optimizer of these parameters its own tensors, which it had updated since site ``made`` took them."""
+    """A load gave the optimizer of these parameters its own tensors, updated since they were taken at site ``made``."""
 
     tensors: tuple[int, ...]
     made: int

@@ -23,7 +23,7 @@ class LiveStates:
     def __init__(self, here: Callable[[], int]) -> None:
         self._here = here
         self._taken: dict[int, tuple[int, int]] = {}
-        """Python's id of the dictionary of states -> (site, sum of versions). Another one of that id comes later, and replaces it."""
+        """Python's id of the dictionary of states -> (site, sum of versions); a later one of that id replaces it."""
 
     def taken(self, result: Any) -> None:
         """``state_dict()`` returned that."""

@@ -18,10 +18,10 @@ from autograd_inspector.capture.observers.optimizers.param_names import misnamed
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
-from autograd_inspector.messages import message_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.messages import message_of
 from autograd_inspector.model.program_events import (
     LiveStateLoaded,
     LoadRefused,

@@ -100,5 +100,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="y.detach() inside the ODE function cuts the chain: neither dy nor the divergence depends on earlier states",
     names=("detach", "y"),
+    minor=True,
     repair=("y = y if y.requires_grad else y.requires_grad_(True)",),
 )

@@ -51,7 +51,7 @@ class GAN(L.LightningModule):
         optimizer_g, optimizer_d = self.optimizers()
         z = torch.randn(imgs.shape[0], self.hparams.latent_dim)
 
-        self.toggle_optimizer(optimizer_g)
+        self.toggle_optimizer(optimizer_g)  # also
         g_loss = self.adversarial_loss(self.discriminator(self.generator(z)), True)
         self.log("g_loss", g_loss, prog_bar=True)
         self.manual_backward(g_loss)

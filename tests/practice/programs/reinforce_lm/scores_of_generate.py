@@ -39,7 +39,7 @@ class Reinforce:
 
     def rollout(self, prompts):
         self.model.eval()
-        out = self.model.generate(
+        out = self.model.generate(  # also
             prompts,
             attention_mask=torch.ones_like(prompts),
             do_sample=True,

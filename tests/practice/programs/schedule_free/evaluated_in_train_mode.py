@@ -50,7 +50,7 @@ class Experiment:
     def validate(self, loader):
         self.model.eval()  # cause
         self.modes.append(self.optimizer.param_groups[0]["train_mode"])
-        value = accuracy(self.model, loader)
+        value = accuracy(self.model, loader)  # also
         if value > self.best:
             self.best = value
             self.best_state = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
