@@ -145,7 +145,7 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             "gradient is computed, not the averaged weights that the method returns",
             "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
             (
-                *_model_switched(analysis, optimizer, op.index, training=False),
+                *(_model_switched(analysis, optimizer, op.index, training=False) if what == "evaluated" else ()),
                 *analysis.places(
                     (call, f"{what} here"),
                     (op, f"{what} here"),
