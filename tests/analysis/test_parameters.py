@@ -146,4 +146,5 @@ def test_a_buffer_that_holds_what_parameters_were(how):
     merged = program.call("add", scaled, program.tensor(), region=NO_GRAD) if how == "statistics" else scaled
     names = () if how == "unnamed" else ("weight",)
     program.tensors[merged] = replace(program.tensors[merged], kind="buffer", names=names)
-    assert made_of(program.analysis, (norm, direction)) == ((merged,) if how == "merged" else ())
+    analysis = program.analysis
+    assert made_of(analysis.capture, analysis.flow, (norm, direction)) == ((merged,) if how == "merged" else ())

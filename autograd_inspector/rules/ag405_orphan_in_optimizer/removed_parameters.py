@@ -26,7 +26,11 @@ def vanished(analysis: Analysis, replaced_parameters: Collection[int]) -> Iterat
         held = [t for t in optimizer.held if analysis.capture.tensors[t].requires_grad]
         gone = [t for t in held if t not in replaced_parameters and _gone(analysis, optimizer, t)]
         if gone:
-            loud = len(gone) == len(held) or _merged(analysis, gone) or bool(made_of(analysis, gone))
+            loud = (
+                len(gone) == len(held)
+                or _merged(analysis, gone)
+                or bool(made_of(analysis.capture, analysis.flow, gone))
+            )
             yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
 
 
@@ -64,7 +68,7 @@ def _finding(
     analysis: Analysis, optimizer: OptimizerRecord, gone: list[int], rest: list[int], *, loud: bool
 ) -> Problem:
     names = [name_of(analysis, t) for t in gone]
-    buffers = [name_of(analysis, t) for t in made_of(analysis, gone)]
+    buffers = [name_of(analysis, t) for t in made_of(analysis.capture, analysis.flow, gone)]
     some = [t for t in rest if t in analysis.capture.owners]
     statement = remade(analysis, optimizer, some or _left(analysis, gone))
     instead = (
