@@ -71,7 +71,7 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         fix,
         (
             *analysis.places((back, "loaded here, including the mode"), (switch, "switched to eval mode here")),
-            *_model_in_train_mode(analysis, optimizer, step),
+            *_model_switched(analysis, optimizer, step.start, training=True),
             *analysis.places((optimizer, "optimizer created here"), (step, "step() called here")),
         ),
         (optimizer.type, "train()"),
@@ -91,13 +91,14 @@ def _switched_back(analysis: Analysis, optimizer: OptimizerRecord, step: Step, l
         yield (Insert(at, f"{stepped}.train()"),)
 
 
-def _model_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> tuple[Location, ...]:
-    """Where the model was put into train mode before the step, and its optimizer was not."""
+def _model_switched(analysis: Analysis, optimizer: OptimizerRecord, at: int, *, training: bool) -> tuple[Location, ...]:
+    """Where the model was put into that mode last, before an op, and its optimizer was not."""
     models = {analysis.capture.owners.get(tensor, -1) for tensor in optimizer.held}
-    switches = [s for s in analysis.capture.events_of(ModeSwitched) if s.model in models and s.at <= step.start]
-    if not switches or not switches[-1].training:
+    switches = [s for s in analysis.capture.events_of(ModeSwitched) if s.model in models and s.at <= at]
+    if not switches or switches[-1].training is not training:
         return ()
-    return analysis.user_frames(switches[-1].site, "model put into train mode here, without the optimizer")
+    mode = "train" if training else "eval"
+    return analysis.user_frames(switches[-1].site, f"model put into {mode} mode here, without the optimizer")
 
 
 def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> StateLoaded | None:
@@ -141,11 +142,14 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
             f"the model was {what} while {optimizer.type} was in train mode: these are the weights at which the next "
             "gradient is computed, not the averaged weights that the method returns",
             "Call optimizer.eval() before evaluating or saving (next to model.eval()), and optimizer.train() afterwards.",
-            analysis.places(
-                (call, f"{what} here"),
-                (op, f"{what} here"),
-                (before[-1], "last step before that"),
-                (optimizer, "optimizer created here"),
+            (
+                *(_model_switched(analysis, optimizer, op.index, training=False) if what == "evaluated" else ()),
+                *analysis.places(
+                    (call, f"{what} here"),
+                    (op, f"{what} here"),
+                    (before[-1], "last step before that"),
+                    (optimizer, "optimizer created here"),
+                ),
             ),
             (optimizer.type, "eval()"),
             ops=(op.index,),

@@ -13,8 +13,8 @@ _Assigning = ast.Assign | ast.AugAssign
 def computed_at(function: Function) -> tuple[int, ...]:
     """For each value of the last return statement the line that decides on it.
 
-    The condition around the only statement that computes it, else the last such statement, else where it is None;
-    0 where no variable has it.
+    The condition around the only statement that computes it, else the last such statement, else where it is None. Where
+    no variable has it, the condition under which an earlier statement returns None in its place; 0 where none does.
     """
     returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
     last = max(returns, key=lambda node: node.lineno, default=None)
@@ -22,7 +22,26 @@ def computed_at(function: Function) -> tuple[int, ...]:
         return ()
     value = _tuple(function, last.value.id) or last.value if isinstance(last.value, ast.Name) else last.value
     values = value.elts if isinstance(value, ast.Tuple) else [value]
-    return tuple(_line(function, value.id) if isinstance(value, ast.Name) else 0 for value in values)
+    early = [
+        pair for pair in _returning_early(function, 0) if pair[0] is not value and len(pair[0].elts) == len(values)
+    ]
+    return tuple(
+        _line(function, value.id) if isinstance(value, ast.Name) else _left_out(early, place)
+        for place, value in enumerate(values)
+    )
+
+
+def _returning_early(around: ast.AST, condition: int) -> Iterator[tuple[ast.Tuple, int]]:
+    """(the values that a statement under a condition returns, the line of that condition)."""
+    for node in ast.iter_child_nodes(around):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and condition:
+            yield node.value, condition
+        yield from _returning_early(node, node.lineno if isinstance(node, ast.If) else condition)
+
+
+def _left_out(early: list[tuple[ast.Tuple, int]], place: int) -> int:
+    """The condition under which None is returned in that place; 0: none."""
+    return next((line for values, line in early if _none(values.elts[place])), 0)
 
 
 def _tuple(function: Function, name: str) -> ast.Tuple | None:
@@ -55,4 +74,8 @@ def _targets(node: _Assigning) -> list[str]:
 
 
 def _is_none(node: _Assigning) -> bool:
-    return isinstance(node.value, ast.Constant) and node.value.value is None
+    return _none(node.value)
+
+
+def _none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None

@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from autograd_inspector.analysis.gradients.cancelling import cancelling
 from autograd_inspector.analysis.gradients.clearing import cleared_before, clearings, clearings_of_others, renewed
+from autograd_inspector.analysis.gradients.hooks_not_copied import hooks_not_copied
 from autograd_inspector.analysis.gradients.read_sums import read_sums
 from autograd_inspector.analysis.gradients.targets import trained_targets
 from autograd_inspector.analysis.gradients.terms import terms_of
 from autograd_inspector.analysis.gradients.within_backward import cuts_within
 from autograd_inspector.analysis.gradients.zero_factors import zero_factors
-from autograd_inspector.model.event import GradRead, GradWrite, RequiresGradChanged
+from autograd_inspector.model.event import GradRead, GradWrite, RequiresGradChanged, TensorHook
 from autograd_inspector.model.op import ModuleCall, Trait
 from autograd_inspector.model.program_events import ZeroGradCalled
 
@@ -279,3 +280,23 @@ def test_a_custom_backward_that_cuts_what_is_differentiated_again():
     assert second_order(create_graph=False) == []
     assert second_order(again=False) == []
     assert second_order(name="mul") == []
+
+
+@pytest.mark.parametrize("how", ["copied", "computed", "hooked too", "both learn", "registered later"])
+def test_a_hook_of_which_only_a_copy_is_trained(how):
+    """The copy has none of its own, and no backward reaches the original; other values than a copy's are no copy."""
+    program = Written()
+    original = program.parameter("template.w")
+    data = program.call("detach", original)
+    made = program.call("clone" if how != "computed" else "neg", data)
+    copied = program.tensor("w", kind="parameter", grad=True, of=made)
+    hook = TensorHook(99 if how == "registered later" else 0, original, -1)
+    hooks = (hook, TensorHook(2, copied, -1)) if how == "hooked too" else (hook,)
+    program.more["tensor_hooks"] = hooks
+    optimizer = program.optimizer(copied)
+    program.backward(program.call("sum", program.call("tanh", copied), shape=()))
+    if how == "both learn":
+        program.backward(program.call("sum", program.call("tanh", original), shape=()))
+    program.step(optimizer, gradient=program.tensor())
+    found = [(each.hook, each.copied.name, each.copies) for each in hooks_not_copied(program.analysis)]
+    assert found == ([(hook, "clone", (copied,))] if how == "copied" else [])

@@ -12,11 +12,12 @@ from autograd_inspector.analysis.operand_origins import Origins
 from autograd_inspector.analysis.optimizers.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.parameters.loss_ancestors import leading
+from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.analysis.parameters.unserved import unserved
 from autograd_inspector.model.op import ModuleCall, Trait
 
-from .written import Written
+from .written import NO_GRAD, Written
 
 
 def two_networks(*, own_loss_detached):
@@ -154,3 +155,19 @@ def test_a_parameter_that_is_exchanged_in_its_group(copied, longer):
     loose = Unoptimized(analysis.capture.placement.optimizers[optimizer], (old,), (new,))
     found = [(each.old, each.new, each.copied is not None) for each in exchanged_in_groups(analysis, loose)]
     assert found == ([] if longer else [(old, new, copied)])
+
+
+@pytest.mark.parametrize("how", ["merged", "statistics", "unnamed"])
+def test_a_buffer_that_holds_what_parameters_were(how):
+    """Computed of them alone, however they were trained; what an input went into holds no parameter's value."""
+    program = Written()
+    norm, direction = program.parameter("norm"), program.parameter("direction")
+    optimizer = program.optimizer(norm, direction)
+    program.backward(program.call("sum", program.call("mul", norm, direction), shape=()))
+    program.step(optimizer, gradient=program.tensor())
+    scaled = program.call("mul", norm, direction, region=NO_GRAD)
+    merged = program.call("add", scaled, program.tensor(), region=NO_GRAD) if how == "statistics" else scaled
+    names = () if how == "unnamed" else ("weight",)
+    program.tensors[merged] = replace(program.tensors[merged], kind="buffer", names=names)
+    analysis = program.analysis
+    assert made_of(analysis.capture, analysis.flow, (norm, direction)) == ((merged,) if how == "merged" else ())

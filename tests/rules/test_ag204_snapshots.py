@@ -188,3 +188,48 @@ def test_sums_of_a_value_with_itself():
         print(float((average - net.weight.detach()).norm()))
 
     calm(twice, averaged_in_time)
+
+
+def guarded(keep, *, again=False, back=True):
+    """Two good steps, a bad one, and the optimizer as it was before that."""
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+    step(net, optimizer)
+    state = keep(optimizer)
+    step(net, optimizer)
+    if again:
+        state = keep(optimizer)
+    if back:
+        optimizer.load_state_dict(state)
+
+
+def own_state(optimizer):
+    return optimizer.state_dict()  # Kept.
+
+
+def test_state_of_an_optimizer_that_was_never_copied():
+    """What state_dict() of an optimizer returns goes on with it; a copy does not, and without a step all is well."""
+    finding = diagnosed(
+        lambda: guarded(own_state), "AG204", "Kept.", "exp_avg", "restores nothing", severity="warning", where=own_state
+    )
+    assert "copy.deepcopy(optimizer.state_dict())" in finding.fix
+    calm(
+        lambda: guarded(lambda optimizer: copy.deepcopy(optimizer.state_dict())),
+        lambda: guarded(own_state, again=True),
+        lambda: guarded(own_state, back=False),
+    )
+
+
+def test_state_that_another_optimizer_takes_over():
+    """An optimizer that is made anew goes on with the state of the one before; so does one of a copy of the model."""
+
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+        step(net, optimizer)
+        state = optimizer.state_dict()
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        optimizer.load_state_dict(state)
+        step(net, optimizer)
+
+    calm(program)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, line_of, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -67,3 +69,59 @@ def test_hook_that_served_its_model():
         fit(new)
 
     calm(program)
+
+
+def hooked():
+    net = network()
+    net[0].weight.register_hook(lambda grad: grad * (torch.arange(4) > 1))
+    return net
+
+
+def folds(template, *, prepare=lambda net: net):
+    for _ in range(2):
+        fit(prepare(copy.deepcopy(template)))
+
+
+def test_hook_that_a_copy_does_not_have():
+    """A copy is trained without the hook of its original; one that has a hook, or a trained original, is fine."""
+
+    def again(net):
+        net[0].weight.register_hook(lambda grad: grad * (torch.arange(4) > 1))
+        return net
+
+    found = diagnosed(
+        lambda: folds(hooked()), "AG306", "copy.deepcopy(template)", "0.weight", "copied from", severity="warning",
+        where=folds,
+    )  # fmt: skip
+    assert line_of(hooked, "register_hook") in [place.lineno for place in found.locations]
+
+    def teacher():
+        net = hooked()
+        frozen = copy.deepcopy(net).requires_grad_(False)
+        fit(net)
+        frozen(X)
+
+    def finetuned():
+        net = hooked()
+        fit(net)
+        fit(copy.deepcopy(net))
+
+    calm(lambda: folds(hooked(), prepare=again), teacher, finetuned)
+
+
+def test_hook_on_another_tensor_than_the_copied_one():
+    """A layer begins with the values of a part of a hooked one, or a model was copied before the hook."""
+
+    def part():
+        big, small = hooked(), network()
+        with torch.no_grad():
+            small[2].weight.copy_(big[0].weight[:2, :1].expand(2, 8))
+        fit(small)
+
+    def before():
+        net = network()
+        other = copy.deepcopy(net)
+        net[0].weight.register_hook(lambda grad: grad * 0.5)
+        fit(other)
+
+    calm(part, before)

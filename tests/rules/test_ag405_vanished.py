@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
 
 from .programs import alarms, diagnosed, inspected, line_of, quoted, trained
 from .twins import calm
@@ -202,5 +204,67 @@ def test_parameters_lent_to_a_functional_call():
             for name, p in net.named_parameters():
                 p.grad = each[name].mean(0)
             optimizer.step()
+
+    calm(program)
+
+
+def normalised():
+    return nn.Sequential(weight_norm(nn.Linear(4, 6)), nn.ReLU(), nn.Linear(6, 2))
+
+
+def without_norm(net):
+    remove_parametrizations(net[0], "weight")
+
+
+def looked_at(net):
+    with torch.no_grad():
+        without_norm(net)
+        return net(X)
+
+
+def test_parameters_that_are_left_as_a_buffer():
+    """Merged under no_grad, they leave a buffer that is never trained; merged at the end, or in grad mode, they may."""
+
+    def program(look):
+        net = normalised()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            step(net, optimizer)
+            look(net)
+
+    def once(net):
+        if is_parametrized(net[0]):
+            looked_at(net)
+
+    found = diagnosed(
+        lambda: program(once), "AG405", "remove_parametrizations", "0.weight", "original0", severity="warning",
+        where=without_norm,
+    )  # fmt: skip
+    assert "0.weight, computed from them, is a buffer and never trained" in found.message
+
+    def at_the_end():
+        net = normalised()
+        step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+        looked_at(net)
+
+    def rebuilt():
+        net = normalised()
+        step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+        without_norm(net)
+        step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+    calm(at_the_end, rebuilt)
+
+
+def test_running_statistics_are_no_merged_layer():
+    """Statistics of what a layer computed outlive the layer, and hold none of its values."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        step(net, optimizer)
+        net[0] = nn.Identity()
+        for _ in range(2):
+            step(net, optimizer)
 
     calm(program)

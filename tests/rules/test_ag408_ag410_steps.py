@@ -184,7 +184,8 @@ def test_validation_in_train_mode():
             with torch.no_grad():
                 net.weight.norm()
 
-    diagnosed(sick, "AG410", "score = net(X).mean()", "eval()", severity="warning")
+    found = diagnosed(sick, "AG410", "net.eval()", "eval()", severity="warning")
+    assert line_of(sick, "score = net(X).mean()") in [place.lineno for place in found.locations]
     calm(quick_look)
 
 

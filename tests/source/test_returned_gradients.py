@@ -15,6 +15,14 @@ CASES = {
         "def b(c, g):\n    x = w = None\n    if c.a:\n        x = g\n    if c.b:\n        w = g\n    return x, w\n",
         (3, 5),
     ),
+    "left out under a condition": (
+        "def b(c, g):\n    if c.a:\n        return g, None\n    return g, g.sum()\n",
+        (0, 2),
+    ),
+    "another number of values": (
+        "def b(c, g):\n    if c.a:\n        return None, None, None\n    return g, g.sum()\n",
+        (0, 0),
+    ),
     "one value": ("def b(c, g):\n    if g:\n        return None\n    y = g\n    return y\n", (4,)),
     "no value": ("def b(c, g):\n    g * 2\n", ()),
     "several at once": ("def b(c, g):\n    x, y = g, g\n    y += 1\n    return x, y\n", (2, 3)),

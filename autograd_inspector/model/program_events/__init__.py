@@ -44,6 +44,7 @@ from autograd_inspector.model.program_events.modules import (
     TensorHeld,
 )
 from autograd_inspector.model.program_events.optimizers import (
+    LiveStateLoaded,
     LoadRefused,
     OptimizerCreated,
     OptimizerModeMet,
@@ -105,6 +106,7 @@ __all__ = [
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
+    "LiveStateLoaded",
     "LoadRefused",
     "ModeSwitched",
     "ModelContained",
@@ -215,6 +217,7 @@ Event = (
     | StateLoaded
     | StateSaved
     | LoadRefused
+    | LiveStateLoaded
     | StateSwapped
     | StateAbsent
     | ZeroGradCalled

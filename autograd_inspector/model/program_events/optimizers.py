@@ -129,6 +129,13 @@ class StateAbsent(_Load, frozen=True):
     tensors: tuple[int, ...]
 
 
+class LiveStateLoaded(_Load, frozen=True):
+    """A load gave the optimizer of these parameters its own tensors, updated since they were taken at site ``made``."""
+
+    tensors: tuple[int, ...]
+    made: int
+
+
 class ZeroGradCalled(ProgramEvent, frozen=True):
     """``zero_grad()`` of an optimizer."""
 

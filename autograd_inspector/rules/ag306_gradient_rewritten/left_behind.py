@@ -1,14 +1,16 @@
-"""AG306 where a hook stays on a parameter that was replaced: it never runs."""
+"""AG306 where a hook stays on a parameter that was replaced, or copied: it never runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.hooks_left_behind import hooks_left_behind
+from autograd_inspector.analysis.gradients.hooks_not_copied import hooks_not_copied
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def on_the_old_parameter(analysis: Analysis) -> Iterator[Problem]:
@@ -22,4 +24,21 @@ def on_the_old_parameter(analysis: Analysis) -> Iterator[Problem]:
             f"Register the hook after {name} is replaced, or keep the Parameter and change its values: `copy_()` under torch.no_grad().",
             analysis.places((found.replaced, "replaced here"), (found.hook, "hook registered here, before")),
             (name, hook),
+        )
+
+
+def on_the_original(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each hook of a parameter that only copies of are trained."""
+    for found in hooks_not_copied(analysis):
+        names, hook = names_of(analysis, found.copies), short_name(found.hook.name)
+        yield Problem(
+            "warning",
+            f"the hook {hook} is on the parameter that {summarize_names(names)} {agree(names, 'was', 'were')} copied from: "
+            f"a copy of a tensor has no hooks, and only {agree(found.copies, 'the copy is', 'the copies are')} trained, so "
+            "the hook never runs",
+            "Register the hook on the parameter of each copy: copy.deepcopy() does not copy the hooks of a tensor.",
+            analysis.places(
+                (found.copied, "copied here, without its hooks"), (found.hook, "hook registered here, before")
+            ),
+            (*names, hook, "deepcopy"),
         )

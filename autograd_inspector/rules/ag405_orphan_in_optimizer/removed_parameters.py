@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
 from autograd_inspector.analysis.parameters.unoptimized import copied_from, memory_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -25,7 +26,11 @@ def vanished(analysis: Analysis, replaced_parameters: Collection[int]) -> Iterat
         held = [t for t in optimizer.held if analysis.capture.tensors[t].requires_grad]
         gone = [t for t in held if t not in replaced_parameters and _gone(analysis, optimizer, t)]
         if gone:
-            loud = len(gone) == len(held) or _merged(analysis, gone)
+            loud = (
+                len(gone) == len(held)
+                or _merged(analysis, gone)
+                or bool(made_of(analysis.capture, analysis.flow, gone))
+            )
             yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
 
 
@@ -63,16 +68,26 @@ def _finding(
     analysis: Analysis, optimizer: OptimizerRecord, gone: list[int], rest: list[int], *, loud: bool
 ) -> Problem:
     names = [name_of(analysis, t) for t in gone]
+    buffers = [name_of(analysis, t) for t in made_of(analysis.capture, analysis.flow, gone)]
     some = [t for t in rest if t in analysis.capture.owners]
     statement = remade(analysis, optimizer, some or _left(analysis, gone))
+    instead = (
+        f". {summarize_names(buffers)}, computed from {agree(names, 'it', 'them')}, {agree(buffers, 'is a buffer', 'are buffers')} "
+        "and never trained"
+        if buffers
+        else ""
+    )
     return Problem(
         "warning" if loud else "info",
         f"{optimizer.type} holds {summarize_names(names)}, which {agree(names, 'is', 'are')} no longer in any model: "
-        f"{agree(names, 'it has', 'they have')} had no gradient since, and stepping {agree(names, 'it', 'them')} trains nothing",
-        f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change "
+        f"{agree(names, 'it has', 'they have')} had no gradient since, and stepping {agree(names, 'it', 'them')} trains nothing{instead}",
+        "Change the model after training, or change it with grad mode on, where its tensors remain parameters, and rebuild "
+        "the optimizer afterwards."
+        if buffers
+        else f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change "
         "the model after training.",
         (*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer created here")),
-        tuple(names),
+        (*names, *buffers),
     )
 
 

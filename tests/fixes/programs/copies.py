@@ -32,6 +32,28 @@ net.load_state_dict(best)
         by("`copy.deepcopy(model.state_dict())` of a model", "net.state_dict()", "copy.deepcopy(net.state_dict())"),
         symptom="not torch.equal(start, net.weight)",
     ),
+    "an optimizer's snapshot is its live state": case(
+        "AG204",
+        """
+import copy
+net = nn.Linear(4, 1)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+    if i == 0:
+        good = optimizer.state_dict()
+        before = optimizer.state[net.weight]["exp_avg"].clone()
+optimizer.load_state_dict(good)
+""",
+        by(
+            "Keep a copy: `copy.deepcopy(optimizer.state_dict())`",
+            "good = optimizer.state_dict()",
+            "good = copy.deepcopy(optimizer.state_dict())",
+        ),
+        symptom='not torch.equal(before, optimizer.state[net.weight]["exp_avg"])',
+    ),
     "a batch of the data is normalised in place": case(
         "AG204",
         """

@@ -220,6 +220,42 @@ held = len(optimizer.param_groups[0]["params"])
         ),
         symptom="held == 6 and optimizer.param_groups[0]['params'][4].grad is None",
     ),
+    "parametrizations are removed under no_grad": case(
+        "AG405",
+        """
+from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.parametrize import is_parametrized, remove_parametrizations
+net = nn.Sequential(weight_norm(nn.Linear(4, 4)), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+for i in range(3):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    optimizer.step()
+    if i == 0:
+        with torch.no_grad():
+            remove_parametrizations(net[0], "weight")
+trained = is_parametrized(net[0]) or net[0].weight.requires_grad
+""",
+        by(
+            "Change the model after training",
+            """    if i == 0:
+        with torch.no_grad():
+            remove_parametrizations(net[0], "weight")
+""",
+            "",
+        ),
+        by(
+            "change it with grad mode on, where its tensors remain parameters, and rebuild the optimizer afterwards",
+            """        with torch.no_grad():
+            remove_parametrizations(net[0], "weight")
+""",
+            """        remove_parametrizations(net[0], "weight")
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+""",
+        ),
+        symptom="not trained",
+    ),
     "state of a removed group stays": case(
         "AG405",
         """

@@ -43,6 +43,24 @@ for _ in range(2):
         ),
         symptom="not torch.allclose(net.weight.grad, torch.ones(1, 4), atol=0.1)",
     ),
+    "a hook is on the original of a copy": case(
+        "AG306",
+        """
+import copy
+template = nn.Linear(4, 1)
+template.weight.register_hook(torch.zeros_like)
+net = copy.deepcopy(template)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.ones(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Register the hook on the parameter of each copy",
+            "net = copy.deepcopy(template)\n",
+            "net = copy.deepcopy(template)\nnet.weight.register_hook(lambda grad: 0.5 * grad)\n",
+        ),
+        symptom="torch.equal(net.weight.grad, torch.ones(1, 4))",
+    ),
     "gradients are dropped at every step": case(
         "AG306",
         """

@@ -17,7 +17,7 @@ from autograd_inspector.capture.module_tree import joined, named_parameters, par
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.observers.modules.unmatched import Unmatched
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.torch_private.modules import CONVERSION, own_children
+from autograd_inspector.capture.torch_private.modules import CONVERSION, own_buffers, own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
@@ -75,6 +75,7 @@ class Conversions:
         """Registration hooks, and observers of conversion and loading."""
         into.hook(hooks.register_module_parameter_registration_hook, self._registered)
         into.hook(hooks.register_module_module_registration_hook, self._attached)
+        into.hook(hooks.register_module_buffer_registration_hook, self._buffered)
         if CONVERSION.owner() is not None:
             around(into, nn.Module, CONVERSION.name, _ConversionProbe(self._guard, self._converted))
         around(into, nn.Module, "load_state_dict", _LoadProbe(self._guard, self._loaded))
@@ -88,6 +89,11 @@ class Conversions:
                 self._note, (parameter,), lambda at, site, ids: ParameterRegistered(at, site, kind, name, *ids)
             )
             self._guard.run(self._attach, module, name, parameter)
+
+    def _buffered(self, module: nn.Module, name: str, _buffer: Any) -> None:
+        """A buffer that is new may stand where a parameter stood: what was computed of it under ``no_grad`` is none."""
+        if name not in own_buffers(module) and self.recording.here() and self.recording.active():
+            self._guard.run(self._attach, module, name, None, "buffer")
 
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
         if self.recording.here() and self.recording.active():
@@ -130,7 +136,7 @@ class Conversions:
         if inside:
             self._note(inside, lambda at, site, ids: ModuleReattached(at, site, kind, name, ids))
 
-    def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:
+    def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None, called: str = "") -> None:
         """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``.
 
         The parameters of a module that becomes part of one that nobody has met were told as they were registered.
@@ -139,7 +145,7 @@ class Conversions:
         if path is None:
             return
         place = joined(path, name)
-        kind = "Parameter" if isinstance(part, Tensor) else type(part).__name__
+        kind = called or ("Parameter" if isinstance(part, Tensor) else type(part).__name__)
         roots = self._modules.touched(parent)
         self._modules.contents.caused(roots, f"{place} = {kind}", self.recording.stacks.here(0))
         inside = tuple(parameters_of(part)) if isinstance(part, nn.Module) else ()

@@ -105,6 +105,7 @@ class Optimizers:
         """The step hooks and the observers of construction and loading."""
         self.recording.stacks.watch = self.recording.state_owners.meet
         self.steps.install(into)
+        self._loads.install(into, self._guard)
         self._schedulers.install(into)
         for name, before, after in (
             ("__init__", self._begun, self._created),

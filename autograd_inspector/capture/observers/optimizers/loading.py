@@ -12,13 +12,24 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
+from autograd_inspector.capture.observers.optimizers.live_states import LiveStates, TakenProbe
 from autograd_inspector.capture.observers.optimizers.modes import training_of
 from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.messages import message_of
-from autograd_inspector.model.program_events import LoadRefused, StateAbsent, StateCast, StateLoaded, StateSwapped
+from autograd_inspector.model.program_events import (
+    LiveStateLoaded,
+    LoadRefused,
+    StateAbsent,
+    StateCast,
+    StateLoaded,
+    StateSwapped,
+)
 
 _KEYS = {int, str}
 """What a state_dict calls parameters by. Of another key the hash may be the program's code, or there may be none."""
@@ -42,6 +53,8 @@ class _Load:
         self.owner_names: dict[int, str] = {}
         self.names = names_of(optimizer)
         self.training = training_of(optimizer)
+        self.taken: int | None = None
+        """Where it was taken, if it is the optimizer's own state, which was updated since."""
 
 
 class Loads:
@@ -50,12 +63,18 @@ class Loads:
     def __init__(self, recording: Recording, optimizers: KnownOptimizers) -> None:
         self.recording = recording
         self._optimizers = optimizers
+        self._live = LiveStates(lambda: recording.stacks.here(0))
+
+    def install(self, into: Installation, guard: Guard) -> None:
+        """What observes that state is taken."""
+        around(into, Optimizer, "state_dict", TakenProbe(guard, self._live))
 
     def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
         """What is about to be loaded."""
         state_dict = args[1] if len(args) > 1 else kwargs.get("state_dict")
         load = _Load(optimizer, state_dict, sys.exc_info()[1])
         self._note_owners(load, state_dict)
+        load.taken = self._live.written_since(optimizer, state_dict)
         return load
 
     def _note_owners(self, load: _Load, state_dict: Any) -> None:
@@ -108,6 +127,9 @@ class Loads:
             StateLoaded(len(recording.ops), recording.stacks.here(0), number, kind, ids, casts, left_training=left)
         )
         self._optimizers.snapshot(optimizer, number)
+        if load is not None and load.taken is not None:
+            at, site = len(recording.ops), recording.stacks.here(0)
+            recording.events.append(LiveStateLoaded(at, site, number, kind, ids, load.taken))
         if load is not None:
             self._mismatched(optimizer, number, ids, load)
 
