@@ -58,7 +58,7 @@ class _Unread:
             made = self._computed(run)
             if made is None or not self._differentiated.isdisjoint(made):
                 return None  # What became of it is not known; or it is a way to a loss.
-            if found is None and self._is_gone(made):
+            if found is None and made and self._is_gone(made):
                 found = self._found(run, made)
         return found
 
