@@ -15,6 +15,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import NamesUnmatched
 
 _LEAVES = Trait.EXPORT | Trait.BACKWARD | Trait.STEP | Trait.COLLECTIVE
 
@@ -85,9 +86,11 @@ class _Unread:
         return made
 
     def _is_gone(self, made: dict[int, Op]) -> bool:
-        """Whether the program has nothing of it any more, and nothing of it ever left torch."""
+        """Whether the program has nothing of it any more, gave it to nobody, and nothing of it ever left torch."""
         capture = self._capture
-        if not self._held.isdisjoint(made) or not all(capture.tensors[tensor].requires_grad for tensor in made):
+        if not (self._held | self._given_in_vain).isdisjoint(made) or not all(
+            capture.tensors[tensor].requires_grad for tensor in made
+        ):
             return False
         readers = (capture.ops[index] for tensor in made for index in capture.readers.get(tensor, ()))
         return not any(op.has(_LEAVES) for op in readers)
@@ -109,6 +112,11 @@ class _Unread:
     def _differentiated(self) -> frozenset[int]:
         """What backward() started from."""
         return frozenset(root for run in self._capture.backwards if run.api != "grad" for root in run.roots)
+
+    @cached_property
+    def _given_in_vain(self) -> frozenset[int]:
+        """What a model was given under names that it does not have."""
+        return frozenset(tensor for event in self._capture.events_of(NamesUnmatched) for tensor in event.tensors)
 
     @cached_property
     def _held(self) -> frozenset[int]:

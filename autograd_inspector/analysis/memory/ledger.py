@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.memory.restored import copied_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -50,11 +51,13 @@ class Ledger:
         if is_a(op.name, OpKind.FILLS_RANDOMLY):
             return True
         source = written_from(op, write)
-        return source is not None and self._is_new(source, since, op.index)
+        if source is None or self._capture.tensors[source].storage == parameter.storage:
+            return False
+        return self._is_new(source, since, op.index)
 
     def _is_new(self, tensor: int, since: int, before: int) -> bool:
         record = self._capture.tensors[tensor]
-        while True:
+        while before > since:
             writes = self._analysis.writes_in(record.storage, since, before) if record.storage >= 0 else ()
             if any(not is_a(op.name, OpKind.SETS_NUMBER) for op, _ in writes):
                 return True
@@ -63,7 +66,10 @@ class Ledger:
                 return False
             if not is_a(made.name, _KEEPS) or not made.inputs:
                 return made.index > since and not is_a(made.name, OpKind.RETURNS_CONSTANT | OpKind.RETURNS_ZEROS)
+            copied = record.storage != self._capture.tensors[made.inputs[0]].storage
+            before = made.index if copied else before  # What its source was then.
             record = self._capture.tensors[made.inputs[0]]
+        return False
 
     def rounded(self, op: Op, write: Write, tensor: int) -> Op | None:
         """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone."""
@@ -83,7 +89,8 @@ class Ledger:
     def computed_with(self, tensor: int, start: int, end: int) -> bool:
         """Whether something uses what the parameter is between two ops, and not only looks at it.
 
-        To look is to compare, to log a number, or to keep a copy that nothing reads.
+        To look is to compare, to log a number, or to keep a copy that nothing reads. What is computed and then kept, or
+        handed to somebody, is used.
         """
         readers = self._readers(self._capture.tensors[tensor].storage, start, end)
         return any(self._uses(op) for op in readers)
@@ -106,7 +113,10 @@ class Ledger:
             if op.recorded and not is_a(op.name, _KEEPS):
                 return True
             for out in op.outputs if not op.has(Trait.EXPORT) else ():
-                following = [at for at in self._capture.readers.get(out, ()) if at not in seen]
+                readers = self._capture.readers.get(out, ())
+                if not readers and not is_a(op.name, _KEEPS) and differentiable(self._capture.tensors[out].dtype):
+                    return True
+                following = [at for at in readers if at not in seen]
                 seen.update(following)
                 todo += [self._capture.ops[at] for at in following]
         return False

@@ -75,6 +75,8 @@ def rounded_updates(analysis: Analysis) -> Iterator[RoundedUpdates]:
             continue
         ledger = ledger or Ledger(analysis)
         steps = [step for step in capture.steps if any(_moved(p, tensor) for p in step.parameters)]
+        if len(steps) < _FEWEST:
+            continue
         ends = [*(step.op for step in steps[1:]), len(capture.ops)]
         between = [ledger.by_hand(tensor, step.op + 1, end) for step, end in zip(steps, ends, strict=True)]
         lost = [writes[0] for writes in between if len(writes) == 1]
