@@ -93,6 +93,24 @@ def test_a_graph_that_is_bounded_or_watched(made):
     calm(program)
 
 
+class Recycled(Recurrent):
+    def forward(self, x):
+        h = self.first(x)
+        for _ in range(4):
+            h = self.cell(x[:, 0], h.detach())
+        return self.head(h).square().mean()
+
+
+def test_a_result_that_is_refined_by_its_last_pass():
+    """Each pass reads the same input, as when a structure is recycled or an equilibrium is sought."""
+
+    def program():
+        net = Recycled()
+        learn(net, net)
+
+    calm(program)
+
+
 def test_truncation_between_backwards():
     """A state that is detached after each backward(), in a run that is long enough to be folded."""
 

@@ -7,6 +7,7 @@ is cut in every step of one forward teaches its recurrence nothing about what ca
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from msgspec import Struct
@@ -35,8 +36,9 @@ class CarriedState(Struct, frozen=True):
 def carried_states(analysis: Analysis) -> Iterator[CarriedState]:
     """One for each line that cuts, in the first backward that shows it.
 
-    Nothing else carries gradient from one iteration to the next, and what is cut is a hidden state: it reaches the loss through what
-    learns, and is not itself compared with anything, as a prediction that is fed back is.
+    Nothing else carries gradient from one iteration to the next, each iteration reads other data, and what is cut is a
+    hidden state: it reaches the loss through what learns, and is not itself compared with anything, as a prediction that
+    is fed back is.
     """
     query = _CarriedStates(analysis)
     told: set[object] = set()
@@ -75,6 +77,8 @@ class _CarriedStates:
         before, last, current = ops[-3:]
         if self._crosses(before, last, current) or not self._once(last, current):
             return None
+        if self._data(before, last) == self._data(last, current):
+            return None
         return CarriedState(tuple(ops), parameters, run) if self._hidden(ops, run) else None
 
     def _shared(self, ops: Sequence[Op]) -> tuple[int, ...]:
@@ -96,6 +100,31 @@ class _CarriedStates:
         made = self._downstream(set(before.outputs), before.index + 1, last.index)
         above = self._above(current)
         return any(not made.isdisjoint(self._capture.ops[index].inputs) for index in above if index != last.index)
+
+    def _data(self, last: Op, current: Op) -> set[tuple[int, int, int]]:
+        """The memory that one iteration reads of what was there before it, besides weights and the state.
+
+        A recurrence reads the next input each time. One that reads the same again refines its result, and such a
+        refinement is often trained by its last iteration alone, on purpose.
+        """
+        tensors, above = self._capture.tensors, self._above(current)
+        read = {
+            tensor
+            for op in self._capture.ops[last.index + 1 : current.index]
+            if op.index in above
+            for tensor in op.inputs
+            if not tensors[tensor].of_model and tensor not in last.outputs
+        }
+        older = (tensors[t] for t in read if self._first_made.get(tensors[t].storage, current.index) < last.index)
+        return {(record.storage, record.offset, record.extent) for record in older}
+
+    @cached_property
+    def _first_made(self) -> dict[int, int]:
+        """Storage -> the op that made the first tensor in it; -1: none of the capture."""
+        made: dict[int, int] = {}
+        for record in self._capture.tensors:
+            made[record.storage] = min(record.birth, made.get(record.storage, record.birth))
+        return made
 
     def _downstream(self, tensors: set[int], start: int, end: int) -> set[int]:
         """What is computed of some tensors with a graph, in a stretch of the program."""
