@@ -98,7 +98,7 @@ def _model_switched(analysis: Analysis, optimizer: OptimizerRecord, at: int, *, 
     if not switches or switches[-1].training is not training:
         return ()
     mode = "train" if training else "eval"
-    return analysis.user_frames(switches[-1].site, f"model put into {mode} mode here, without the optimizer")
+    return analysis.user_frames(switches[-1].site, f"model alone put into {mode} mode here")
 
 
 def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> StateLoaded | None:

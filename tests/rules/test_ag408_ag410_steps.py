@@ -121,7 +121,7 @@ def test_step_before_train():
     diagnosed(never, "AG410", "optimizer = schedulefree", "train()", severity="error")
     finding = diagnosed(after_validation, "AG410", "optimizer.eval()", "train()", severity="error")
     lines = {place.lineno: place.role for place in finding.locations}
-    assert "without the optimizer" in lines[line_of(after_validation, "net.train()")]
+    assert "model alone" in lines[line_of(after_validation, "net.train()")]
     calm(healthy)
 
 
