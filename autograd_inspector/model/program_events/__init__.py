@@ -6,10 +6,12 @@ from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
+    GradientModified,
     GradientsReturned,
     IndependentResult,
     NamedAgain,
     OnceDifferentiable,
+    OutputKeptOnContext,
     RandomStateDropped,
     RandomUnderVmap,
     SavedTensorUnpacked,
@@ -18,7 +20,6 @@ from autograd_inspector.model.program_events.functions import (
 )
 from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
-    GradientModified,
     GradientsGone,
     LayersHeld,
     ModelContained,
@@ -34,7 +35,6 @@ from autograd_inspector.model.program_events.modules import (
     ModuleRepeated,
     NamesUnmatched,
     NothingFrozen,
-    OutputKeptOnContext,
     ParameterRegistered,
     ParametersConverted,
     ParameterWrapped,

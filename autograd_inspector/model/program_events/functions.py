@@ -36,6 +36,36 @@ class RandomUnderVmap(ProgramEvent, frozen=True):
         return "torch.vmap"
 
 
+class OutputKeptOnContext(ProgramEvent, frozen=True):
+    """The forward of a custom Function set ``ctx.<attribute>`` to what it returned: node and result hold each other.
+
+    ``site`` is that line, ``at`` the op that is the Function's call.
+    """
+
+    function: str
+    attribute: str
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"ctx.{self.attribute}"
+
+
+class GradientModified(ProgramEvent, frozen=True):
+    """The backward of a custom Function modified a gradient that it was given, in place; ``site`` is where.
+
+    ``shared``: autograd had the same tensor for somebody else, who had not used it yet. None: that is not known.
+    """
+
+    function: str
+    shared: bool | None = None
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.backward"
+
+
 class GradientsReturned(ProgramEvent, frozen=True):
     """The backward of a custom Function returned gradients of which some have one shape: noted once a Function.
 

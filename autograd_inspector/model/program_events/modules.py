@@ -1,4 +1,4 @@
-"""What the program did to modules, and in Functions."""
+"""What the program did to modules, and which results it let go."""
 
 from __future__ import annotations
 
@@ -369,36 +369,6 @@ class ModeSwitched(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The call."""
         return f"{self.type}.{'train' if self.training else 'eval'}()"
-
-
-class OutputKeptOnContext(ProgramEvent, frozen=True):
-    """The forward of a custom Function set ``ctx.<attribute>`` to what it returned: node and result hold each other.
-
-    ``site`` is that line, ``at`` the op that is the Function's call.
-    """
-
-    function: str
-    attribute: str
-
-    @property
-    def api(self) -> str:
-        """The attribute."""
-        return f"ctx.{self.attribute}"
-
-
-class GradientModified(ProgramEvent, frozen=True):
-    """The backward of a custom Function modified a gradient that it was given, in place; ``site`` is where.
-
-    ``shared``: autograd had the same tensor for somebody else, who had not used it yet. None: that is not known.
-    """
-
-    function: str
-    shared: bool | None = None
-
-    @property
-    def api(self) -> str:
-        """The method."""
-        return f"{self.function}.backward"
 
 
 class ResultDiscarded(ProgramEvent, frozen=True):
