@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 from functools import cached_property
-from heapq import merge
 from typing import Protocol
 
 from autograd_inspector.analysis.computations import Computations
@@ -38,12 +35,13 @@ from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.analysis.unset_values import unset_values
+from autograd_inspector.analysis.write_index import WriteIndex
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
-from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.values import GradientFault
 
@@ -65,6 +63,8 @@ class Analysis:
         self.flow = DataFlow(capture)
         self.lifecycle = ParameterLifecycle(capture, self.flow)
         self.timeline = Timeline(capture)
+        writes = WriteIndex(capture)
+        self.writes_to, self.writes_in, self.writes_back = writes.writes_to, writes.writes_in, writes.writes_back
 
     @cached_property
     def computations(self) -> Computations:
@@ -317,50 +317,6 @@ class Analysis:
         told_ops = {op.index for cut in cuts for op in cut.ops}
         partial = partial_cuts(self.capture, self.flow, self.optimized_trainable)
         return (*cuts, *(cut for cut in partial if not told_ops.intersection(op.index for op in cut.ops)))
-
-    def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
-        """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
-        ops, writes = self.capture.ops, self._writes
-        to_storage: Sequence[tuple[int, int]] = writes.get(("storage", storage), ()) if storage >= 0 else ()
-        to_tensor: Sequence[tuple[int, int]] = writes.get(("tensor", tensor), ()) if tensor >= 0 else ()
-        if not to_storage and not to_tensor:
-            return  # Of most memory.
-        lists = [
-            written[bisect_left(written, (start, 0)) : bisect_left(written, (end, 0))]
-            for written in (to_storage, to_tensor)
-        ]
-        last = None
-        for position in lists[0] if lists[0] == lists[1] else merge(*lists):
-            if position != last:
-                yield ops[position[0]], ops[position[0]].writes[position[1]]
-            last = position
-
-    def writes_in(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
-        """(op, write) in program order of the writes to exactly that storage, by ops ``start`` to ``end``."""
-        writes, within = self._within(storage, start, end)
-        yield from (self._write(writes[at]) for at in within)
-
-    def writes_back(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
-        """The same, the latest first."""
-        writes, within = self._within(storage, start, end)
-        yield from (self._write(writes[at]) for at in reversed(within))
-
-    def _within(self, storage: int, start: int, end: int) -> tuple[list[tuple[int, int]], range]:
-        writes = self._writes.get(("storage", storage), [])
-        return writes, range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0)))
-
-    def _write(self, place: tuple[int, int]) -> tuple[Op, Write]:
-        op = self.capture.ops[place[0]]
-        return op, op.writes[place[1]]
-
-    @cached_property
-    def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
-        writes: dict[tuple[str, int], list[tuple[int, int]]] = {}
-        for op in self.capture.ops:
-            for number, write in enumerate(op.writes):
-                writes.setdefault(("storage", write.storage), []).append((op.index, number))
-                writes.setdefault(("tensor", write.tensor), []).append((op.index, number))
-        return writes
 
     @cached_property
     def gradients(self) -> dict[int, frozenset[int]]:
