@@ -156,6 +156,8 @@ class Interpreter:
         """The graph was given a value, which may be a gradient, or a number that left torch before it."""
         step = plan.steps[number]
         self._name(step.source, value)
+        if isinstance(value, Tensor) and _is_argument(step.source):
+            self._recording.registry.given_to_model((value,))
         grad_read(self._recording, plan, number, value, self._scope, self._outer)
         behind = number_behind(step, self._scope)
         if behind is not None:
@@ -327,3 +329,8 @@ def callers_of(modules: Sequence[nn.Module], frames: Sequence[Frame]) -> list[Se
             frames = frames[own + 1 :]
         callers.insert(0, frames)
     return callers
+
+
+def _is_argument(source: str) -> bool:
+    """Whether an input of captured code is an argument of its function, or in one of them, and no attribute of one."""
+    return source.startswith("L[") and "." not in source
