@@ -12,7 +12,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A merge into a weight that is repeated, and not undone before training continues.
+    """A merge into a weight is repeated, and never undone.
 
     Why it matters
         An adapter is merged into its weight so that inference needs one product only. If the weight still has the

@@ -21,6 +21,8 @@ from autograd_inspector.model.op import Op, Trait
 
 _FEWEST = 3
 """Of two cuts nobody knows whether they are steps of one recurrence, or a first and a second pass."""
+_LOOKED_AT = 8
+"""So many iterations, the last ones, tell which parameters each state is computed with."""
 _ASIDE = Trait.BACKWARD | Trait.STEP | Trait.INNER
 _PASSES_ON = OpKind.ADDS | OpKind.SUBTRACTS | OpKind.CONCATENATES | OpKind.STACKS
 
@@ -71,8 +73,8 @@ class _CarriedStates:
 
     def of(self, ops: Sequence[Op], run: Backward) -> CarriedState | None:
         """What holds of the cuts at one place."""
-        parameters = self._shared(ops)
-        if not parameters or not all(self._chained(*pair) for pair in pairwise(ops)):
+        parameters = self._shared(ops[-_LOOKED_AT:]) if all(self._chained(*pair) for pair in pairwise(ops)) else ()
+        if not parameters:
             return None
         before, last, current = ops[-3:]
         if self._crosses(before, last, current) or not self._once(last, current):
@@ -93,7 +95,8 @@ class _CarriedStates:
         return {each.index for each, _ in ends}
 
     def _chained(self, earlier: Op, later: Op) -> bool:
-        return earlier.index in self._above(later)
+        """Whether a state was computed from the one before it: each op of the program is looked at once."""
+        return later.inputs[0] in self._downstream(set(earlier.outputs), earlier.index + 1, later.index)
 
     def _crosses(self, before: Op, last: Op, current: Op) -> bool:
         """Whether the state of the second iteration has gradient from what the first one made of its own."""

@@ -17,6 +17,8 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import NamesUnmatched
 
+_MOST = 256
+"""So many tensors are computed of some gradients at most, until it is not asked further what becomes of them."""
 _LEAVES = Trait.EXPORT | Trait.BACKWARD | Trait.STEP | Trait.COLLECTIVE
 
 
@@ -72,6 +74,8 @@ class _Unread:
         made = {tensor: asked for tensor in asked.outputs if capture.tensors[tensor].requires_grad}
         todo = list(made)
         while todo:
+            if len(made) > _MOST:
+                return None
             for index in capture.readers.get(todo.pop(), ()):
                 op = capture.ops[index]
                 if op.index <= asked.index:

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
+from autograd_inspector.capture.observers.optimizers.live_states import TakenProbe
 from autograd_inspector.capture.observers.optimizers.loading import Loads
 from autograd_inspector.capture.observers.optimizers.modes import Modes
 from autograd_inspector.capture.observers.optimizers.own_methods import codes_of
@@ -24,7 +25,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import observed
+from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
@@ -105,16 +106,15 @@ class Optimizers:
         """The step hooks and the observers of construction and loading."""
         self.recording.stacks.watch = self.recording.state_owners.meet
         self.steps.install(into)
-        self._loads.install(into, self._guard)
         self._schedulers.install(into)
         for name, before, after in (
             ("__init__", self._begun, self._created),
             ("add_param_group", _handled, self._grown),
             ("load_state_dict", self._loads.begin, self._loads.end),
             ("zero_grad", None, self._zeroed),
-            ("state_dict", None, self._saved),
         ):
             observed(into, Optimizer, name, before=before, after=after, guard=self._guard)
+        around(into, Optimizer, "state_dict", TakenProbe(self._guard, self._saved))
 
     def close(self) -> None:
         """Let go of the steps that never came back."""
@@ -223,7 +223,8 @@ class Optimizers:
             kind = type(optimizer).__name__
             recording.events.append(ZeroGradCalled(len(recording.ops), recording.stacks.here(0), number, kind))
 
-    def _saved(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
+    def _saved(self, optimizer: Optimizer, state_dict: Any) -> None:
+        self._loads.taken(state_dict)
         if self.recording.active():
             number, recording = self.id_of(optimizer), self.recording
             event = StateSaved(len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__)

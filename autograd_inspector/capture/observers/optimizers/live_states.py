@@ -45,19 +45,20 @@ class LiveStates:
 
 
 class TakenProbe:
-    """In ``Optimizer.state_dict``: what it returned."""
+    """In ``Optimizer.state_dict``: whose it is, and what it returned."""
 
-    def __init__(self, guard: Guard, states: LiveStates) -> None:
+    def __init__(self, guard: Guard, taken: Callable[[Optimizer, Any], None]) -> None:
         self._guard = guard
-        self._states = states
+        self._taken = taken
 
-    def before(self, seen: list[Any], /, *_args: Any, **_kwargs: Any) -> None:
-        """Nothing is known yet."""
+    def before(self, seen: list[Any], optimizer: Optimizer, /, *_args: Any, **_kwargs: Any) -> None:
+        """It is asked for its state."""
+        seen += (optimizer,)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """It is a state_dict."""
-        if self._guard.recording.here():
-            self._guard.run(self._states.taken, result)
+        if seen and self._guard.recording.here():
+            self._guard.run(self._taken, seen[0], result)
         return result
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:

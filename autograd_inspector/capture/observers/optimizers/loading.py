@@ -12,15 +12,12 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
-from autograd_inspector.capture.observers.optimizers.live_states import LiveStates, TakenProbe
+from autograd_inspector.capture.observers.optimizers.live_states import LiveStates
 from autograd_inspector.capture.observers.optimizers.modes import training_of
 from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
-from autograd_inspector.capture.undisturbed.guard import Guard
-from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.messages import message_of
 from autograd_inspector.model.program_events import (
     LiveStateLoaded,
@@ -65,9 +62,9 @@ class Loads:
         self._optimizers = optimizers
         self._live = LiveStates(lambda: recording.stacks.here(0))
 
-    def install(self, into: Installation, guard: Guard) -> None:
-        """What observes that state is taken."""
-        around(into, Optimizer, "state_dict", TakenProbe(guard, self._live))
+    def taken(self, state_dict: Any) -> None:
+        """``state_dict()`` returned that."""
+        self._live.taken(state_dict)
 
     def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
         """What is about to be loaded."""
