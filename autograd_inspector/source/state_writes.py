@@ -11,6 +11,7 @@ from autograd_inspector.source.writing import written
 
 _ENTRY_OF = {"pop", "get", "setdefault"}
 """Methods of ``optimizer.state`` that return the state of one parameter."""
+_PLACES = (ast.Name, ast.Attribute, ast.Subscript)
 _WRAPPERS = {"list", "tuple", "enumerate"}
 _EMPTY = {"dict", "defaultdict"}
 
@@ -57,19 +58,19 @@ def _walk(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Names:
-    """The variables of a function that hold the state of one parameter."""
+    """The variables of a function, attributes and items that hold the state of one parameter."""
 
     def __init__(self) -> None:
         self._entries: dict[str, str] = {}
 
     def bind(self, node: ast.AST) -> None:
         """Learn what an assignment or a loop binds."""
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            receiver = self._entry(node.value)
-            if receiver:
-                self._entries[node.targets[0].id] = receiver
-        elif isinstance(node, ast.For):
+        if isinstance(node, ast.For):
             self._loop(node.target, node.iter)
+        for name, value in _bound(node):
+            receiver = self._entry(value)
+            if receiver:
+                self._entries[name] = receiver
 
     def _loop(self, target: ast.expr, over: ast.expr) -> None:
         while (
@@ -89,8 +90,8 @@ class _Names:
 
     def _entry(self, node: ast.expr) -> str:
         """The optimizer whose state of one parameter an expression is, "" when it is none."""
-        if isinstance(node, ast.Name):
-            return self._entries.get(node.id, "")
+        if isinstance(node, _PLACES) and written(node) in self._entries:
+            return self._entries[written(node)]
         if isinstance(node, ast.Subscript):
             return _whole(node.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ENTRY_OF:
@@ -163,3 +164,17 @@ def _is_empty(node: ast.expr | None) -> bool:
         return False
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return called in _EMPTY and not node.keywords and len(node.args) == (called == "defaultdict")
+
+
+def _bound(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """(variable, attribute or item, the value that it gets) of an assignment in any of its forms."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    if isinstance(node, ast.Assign):
+        pairs = [(target, node.value) for target in node.targets]
+    elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+        pairs = [(node.target, node.value)]
+    for target, value in pairs:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs += zip(target.elts, value.elts, strict=False)  # It grows on the way.
+        elif isinstance(target, _PLACES):
+            yield written(target), value

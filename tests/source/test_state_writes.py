@@ -73,3 +73,20 @@ def test_a_variable_for_the_state_of_one_parameter(head):
 def test_what_only_looks_like_it(statement):
     """Reading state, computing with it, other dictionaries, and functions that are only defined here."""
     assert lines_of(statement) == []
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "entry: dict = self.state[p]",
+        "use(entry := self.state[p])",
+        "entry, other = self.state[p], None",
+        "self.entry = self.state[p]",
+        "at['entry'] = self.state[p]",
+    ],
+)
+def test_an_entry_in_any_form_of_assignment(bound):
+    """However the state of a parameter got its name, what is stored under that is state."""
+    name = "self.entry" if "self.entry" in bound else "at['entry']" if "at[" in bound else "entry"
+    text = f"{bound}\n{name}['mu'] = p.grad"
+    assert [(line.what, line.keys) for line in lines_of(text)] == [("assigned", ("mu",))]
