@@ -32,7 +32,12 @@ def differentiate() -> Any:
 def _questions() -> tuple[Any, ...]:
     use = "a call that makes no tensor is not an op"
     questions = (
-        private("torch:_has_compatible_shallow_copy_type", use, instead=None),
+        private(
+            "torch:_has_compatible_shallow_copy_type",
+            use,
+            instead=None,
+            without="converting a model counts as reading its parameters",
+        ),
         private("torch._C:_nn._parse_to", use, instead=None),
         private("torch:Tensor._is_zerotensor", use, instead=None),
         find("torch:Tensor._is_view"),
