@@ -1,8 +1,9 @@
 """What of an observed step's cost is a floor: observers that do less than any report needs, and ours without a part.
 
 ``Called`` is told of each torch call and does nothing. ``Lined`` does the least that a report on lines can be made of:
-per call it tells the tensors apart and notes their versions, the result and the program's line; per backward it meets
-each node once. What an ablated capture lacks is what the part costs; nothing is read of it, so it may be wrong.
+per call it tells the tensors apart and notes their versions, the result and the innermost line, no caller; per
+backward it meets each node once. What an ablated capture lacks is what the part costs; nothing is read of it, so it
+may be wrong.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -73,7 +73,8 @@ class Lined(TorchFunctionMode):
         after = [tensor._version for tensor in tensors]
         made = self._number(result) if isinstance(result, Tensor) else -1
         inputs = [self._number(tensor) for tensor in tensors]
-        self.calls.append((func, inputs, made, before, after, _lines(sys._getframe(1))))
+        frame = sys._getframe(1)
+        self.calls.append((func, inputs, made, before, after, frame.f_code, frame.f_lasti))
         return result
 
     def _number(self, tensor: Tensor) -> int:
@@ -93,14 +94,6 @@ class Lined(TorchFunctionMode):
                 if child is not None and child not in seen:
                     seen.add(child)
                     todo.append(child)
-
-
-def _lines(frame: FrameType | None) -> tuple[tuple[Any, int], ...]:
-    lines = []
-    while frame is not None:
-        lines.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(lines)
 
 
 @contextmanager

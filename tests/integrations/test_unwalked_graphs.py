@@ -87,6 +87,18 @@ class Uneven(Net):
         return h.relu() if self.step == FAILS else h
 
 
+class Routed(Modified):
+    """Another of two parts takes part from the fourth step on, by as many calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.other = nn.Linear(3, 4)
+
+    def hidden(self, x):
+        self.body, self.other = (self.other, self.body) if self.step == 4 else (self.body, self.other)
+        return super().hidden(x)
+
+
 @pytest.fixture
 def walked(monkeypatch):
     """The number of walks that record a graph."""
@@ -182,8 +194,20 @@ def test_runs_that_were_not_walked_reach_the_leaves_that_the_calls_tell_of(tmp_p
     assert len(capture.backwards) == FAILS
     names = [{capture.tensors[t].names[0] for t in run.reached} for run in capture.backwards]
     assert names == [{"body.weight", "body.bias", "head.weight", "head.bias"}] * FAILS
-    assert all(node.told_by == "op" or node.leaf for node in graph_of(capture, 5))
+    graph = graph_of(capture, 5)
+    assert {node.variable for node in graph if node.leaf} == set(capture.backwards[5].reached)
+    assert all(node.told_by == "op" or node.leaf for node in graph)
 
 
 def graph_of(capture, run):
     return [capture.nodes[number] for number in below(capture.nodes, capture.backwards[run].graph.roots)]
+
+
+def test_a_run_of_as_many_calls_that_leads_elsewhere(tmp_path):
+    """What it reached is told by its own calls, and nothing is said of what only the walked one had reached."""
+    capture = failed(tmp_path, Routed(), "modified by an inplace").capture
+    early, late = (set(capture.backwards[number].reached) for number in (1, 5))
+    assert len(early) == len(late) == 4
+    assert len(early & late) == 2
+    for run in capture.backwards:
+        assert {*run.empty, *run.taken, *run.stale} <= set(run.reached)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from msgspec import Struct
 
@@ -88,8 +89,8 @@ def _puts(analysis: Analysis, owners: dict[int, int]) -> Iterator[_Put]:
     for parameter, source, at, site in given:
         for part, whole in _handed_on(analysis, source):
             if whole is not None and _is_part(part, whole):
-                start = (part.offset - whole.offset) * _numel(whole) // whole.nbytes
-                yield _Put(whole.id, start, start + _numel(part), parameter, at, site)
+                start = (part.offset - whole.offset) * prod(whole.shape) // whole.nbytes
+                yield _Put(whole.id, start, start + prod(part.shape), parameter, at, site)
                 break
 
 
@@ -137,7 +138,7 @@ def _places(analysis: Analysis, joined: list[Op], owners: dict[int, int]) -> _Pl
     for op in joined:
         start = 0
         for tensor in op.inputs:
-            end = start + _numel(analysis.capture.tensors[tensor])
+            end = start + prod(analysis.capture.tensors[tensor].shape)
             owner = _owner(analysis, tensor, owners)
             if owner >= 0 and places.setdefault(owner, (start, end)) != (start, end):
                 return {}
@@ -147,16 +148,9 @@ def _places(analysis: Analysis, joined: list[Op], owners: dict[int, int]) -> _Pl
 
 def _owner(analysis: Analysis, tensor: int, owners: dict[int, int]) -> int:
     """The parameter that a part was taken from, all of it; -1: none, or not known."""
-    size = _numel(analysis.capture.tensors[tensor])
+    size = prod(analysis.capture.tensors[tensor].shape)
     for record, _ in _handed_on(analysis, tensor):
         if record.storage in owners:
             owner = owners[record.storage]
-            return owner if _numel(analysis.capture.tensors[owner]) == size else -1
+            return owner if prod(analysis.capture.tensors[owner].shape) == size else -1
     return -1
-
-
-def _numel(record: TensorRecord) -> int:
-    count = 1
-    for size in record.shape:
-        count *= size
-    return count

@@ -94,8 +94,10 @@ def tell_by_ops(recording: Recording, *, but: int = -1) -> None:
         starts = stand_ins.behind(origin for origin in origins if origin is not None)
         numbers, head = recording.recorded.add(Walked(nodes, starts))
         told = (recording.recorded.nodes[each].variable for each in sorted(numbers))
-        reached = tuple(dict.fromkeys(variable for variable in told if variable >= 0))
-        recording.backwards[number] = replace(run, graph=head, reached=reached or run.reached)
+        reached = tuple(dict.fromkeys(variable for variable in told if variable >= 0)) or run.reached
+        # As many ops may lead elsewhere: what was looked at and not reached tells nothing of this run.
+        looked_at = {name: tuple(t for t in getattr(run, name) if t in reached) for name in ("empty", "taken", "stale")}
+        recording.backwards[number] = replace(run, graph=head, reached=reached, **looked_at)
 
 
 def as_it_began(recording: Recording, number: int, graph: AutogradGraph) -> AutogradGraph:

@@ -25,6 +25,7 @@ from autograd_inspector.capture.tensors.attributes import is_leaf
 from autograd_inspector.model.op import Trait
 
 UNKNOWN = -1
+_STEP = int(Trait.STEP)
 _CUT, _ALIAS, _FUNCTION = int(Trait.CUT), int(Trait.ALIAS), int(Trait.FUNCTION)
 APART = frozenset({"detach", "data"})
 """Ops whose result shares memory with what they were given, and no history."""
@@ -184,5 +185,10 @@ class Lineage:
 
 
 def _recorded(op: RawOp) -> bool:
-    """Whether autograd recorded it. Another thread may have numbered the nodes: a hook's, or those of autograd.grad."""
-    return not op[OP_TRAITS] & _CUT and (op[OP_LAST] > op[OP_FIRST] or op[OP_FIRST] < 0 or op[OP_NAME] == "grad")
+    """Whether autograd recorded it. Another thread may have numbered the nodes: a hook's, or those of autograd.grad.
+
+    An optimizer's step has no numbers either, and gives the parameters that it writes no history.
+    """
+    numbered = op[OP_LAST] > op[OP_FIRST]
+    unnumbered = (op[OP_FIRST] < 0 and not op[OP_TRAITS] & _STEP) or op[OP_NAME] == "grad"
+    return not op[OP_TRAITS] & _CUT and (numbered or unnumbered)
