@@ -53,7 +53,9 @@ from autograd_inspector.model.program_events.optimizers import (
     ParametersRefused,
     ParametersSelected,
     ScalerRefused,
+    SchedulerLoaded,
     SchedulerMade,
+    SchedulerSaved,
     SchedulerStepped,
     SparseGradientsMet,
     StateAbsent,
@@ -147,7 +149,9 @@ __all__ = [
     "SamplerUnused",
     "SavedTensorUnpacked",
     "ScalerRefused",
+    "SchedulerLoaded",
     "SchedulerMade",
+    "SchedulerSaved",
     "SchedulerStepped",
     "ShardSyncSet",
     "SparseGradientsMet",
@@ -227,7 +231,9 @@ Event = (
     | SteppedAccumulating
     | ScalerRefused
     | SparseGradientsMet
+    | SchedulerLoaded
     | SchedulerMade
+    | SchedulerSaved
     | SchedulerStepped
     | OptionSet
     | OptionStray

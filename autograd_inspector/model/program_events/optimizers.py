@@ -75,12 +75,14 @@ class StateCast(Struct, frozen=True, gc=False):
 class StateLoaded(_Load, frozen=True):
     """``load_state_dict`` of an optimizer that holds these parameters.
 
-    ``left_training``: it put a schedule-free optimizer back into the eval mode that it was saved in.
+    ``left_training``: it put a schedule-free optimizer back into the eval mode that it was saved in. ``scheduled``: it
+    brought state of steps, and a scheduler had set the learning rates of its groups.
     """
 
     tensors: tuple[int, ...]
     casts: tuple[StateCast, ...] = ()
     left_training: bool = False
+    scheduled: bool = False
 
 
 class StateSaved(ProgramEvent, frozen=True):
@@ -225,6 +227,7 @@ class SchedulerMade(ProgramEvent, frozen=True):
     """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors.
 
     ``given`` are the learning rates that the groups had, ``rates`` those that it left in them (-1: a tensor, not read).
+    ``epoch`` is its ``last_epoch`` then: 0, unless it was told to go on with a later one.
     """
 
     optimizer: int
@@ -232,6 +235,7 @@ class SchedulerMade(ProgramEvent, frozen=True):
     factors: tuple[int, ...] = ()
     rates: tuple[float, ...] = ()
     given: tuple[float, ...] = ()
+    epoch: int = 0
 
     @property
     def api(self) -> str:
@@ -242,10 +246,27 @@ class SchedulerMade(ProgramEvent, frozen=True):
 class SchedulerStepped(_Step, frozen=True):
     """``step()`` of a scheduler of that optimizer, but for the one that its constructor makes.
 
-    ``rates`` are the learning rates that it left in the groups (-1: a tensor, not read).
+    ``rates`` are the learning rates that it left in the groups (-1: a tensor, not read), ``epoch`` its ``last_epoch``.
     """
 
     rates: tuple[float, ...] = ()
+    epoch: int = 0
+
+
+class SchedulerSaved(ProgramEvent, frozen=True):
+    """``state_dict()`` of a scheduler of that optimizer."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.state_dict()"
+
+
+class SchedulerLoaded(_Load, frozen=True):
+    """``load_state_dict`` of a scheduler of that optimizer."""
 
 
 class OptionSet(ProgramEvent, frozen=True):

@@ -215,4 +215,34 @@ for i in range(3):
         ),
         symptom="optimizer.state[net.weight]['step'] == 3",
     ),
+    "the optimizer goes on, and its schedule begins anew": case(
+        "AG409",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+optimizer.load_state_dict(saved["optimizer"])
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
+        by(
+            "Also load the state of the scheduler: `scheduler.load_state_dict(...)`",
+            'optimizer.load_state_dict(saved["optimizer"])\n',
+            'optimizer.load_state_dict(saved["optimizer"])\nscheduler.load_state_dict(saved["scheduler"])\n',
+        ),
+        before="""
+old = nn.Linear(4, 2)
+first = torch.optim.Adam(old.parameters(), lr=0.1)
+schedule = torch.optim.lr_scheduler.StepLR(first, 2)
+for _ in range(3):
+    old(torch.ones(3, 4)).mean().backward()
+    first.step()
+    schedule.step()
+saved = copy.deepcopy({"optimizer": first.state_dict(), "scheduler": schedule.state_dict()})
+""",
+        symptom="scheduler.last_epoch == 2",
+    ),
 }

@@ -37,14 +37,14 @@ class _Load:
 
     ``owners`` are, for each position, the parameters that the saved state is the living state of, where it is any's,
     and ``owner_names`` what their optimizer calls these. ``names`` and ``training`` are what the groups of the
-    optimizer that loads say before.
+    optimizer that loads say before. ``scheduled``: a scheduler had set the learning rates that come with the state.
     """
 
     def __init__(self, optimizer: Optimizer, state_dict: Any, handled: BaseException | None) -> None:
         self.dtypes = _dtypes(table(table(state_dict).get("state")))
-        self.positions = [
-            entries(table(group).get("params")) for group in entries(table(state_dict).get("param_groups"))
-        ]
+        groups = [table(group) for group in entries(table(state_dict).get("param_groups"))]
+        self.positions = [entries(group.get("params")) for group in groups]
+        self.scheduled = bool(self.dtypes) and any("initial_lr" in group for group in groups)
         self.handled = handled
         self.owners: dict[int, int] = {}
         self.owner_names: dict[int, str] = {}
@@ -120,9 +120,8 @@ class Loads:
         )
         ids, kind = recording.optimizers[number].held, type(optimizer).__name__
         left = load is not None and bool(load.training) and not training_of(optimizer)
-        recording.events.append(
-            StateLoaded(len(recording.ops), recording.stacks.here(0), number, kind, ids, casts, left_training=left)
-        )
+        at, site, scheduled = len(recording.ops), recording.stacks.here(0), load is not None and load.scheduled
+        recording.events.append(StateLoaded(at, site, number, kind, ids, casts, left, scheduled))
         self._optimizers.snapshot(optimizer, number)
         if load is not None and load.taken is not None:
             at, site = len(recording.ops), recording.stacks.here(0)
