@@ -417,3 +417,80 @@ def test_loss_of_the_shape_of_a_parameter():
             of_weight.step()
 
     calm(program)
+
+
+def projected(project):
+    """A flat copy of the gradients is projected in place."""
+    net, optimizer = made()
+    for _ in range(2):
+        optimizer.zero_grad()
+        net(X).pow(2).mean().backward()
+        with torch.no_grad():
+            project(net)
+        optimizer.step()
+
+
+def into_the_copy(net):
+    flat = torch.cat([p.grad.view(-1) for p in net.parameters()])
+    flat -= (flat @ torch.ones_like(flat)) / len(flat)
+
+
+def and_back(net):
+    flat = torch.cat([p.grad.view(-1) for p in net.parameters()])
+    flat.sub_(flat.mean())
+    start = 0
+    for p in net.parameters():
+        p.grad.copy_(flat[start : start + p.numel()].view_as(p))
+        start += p.numel()
+
+
+def test_a_copy_of_the_gradients_that_is_never_copied_back():
+    """The projection changes what `cat` returned, and step() takes the gradients."""
+    diagnosed(
+        lambda: projected(into_the_copy), "AG205", "flat -= ",
+        "changes a copy of the gradients", "net.weight", "net.bias",
+        severity="warning", where=into_the_copy,
+    )  # fmt: skip
+
+
+def test_a_copy_of_the_gradients_that_is_read():
+    """Copied back, printed, or kept, in whatever memory: what was written there was of use."""
+
+    def through_a_view():
+        net, optimizer = made()
+        net(X).pow(2).mean().backward()
+        with torch.no_grad():
+            flat = torch.cat([p.grad.view(-1) for p in net.parameters()])
+            parts = flat.split([p.numel() for p in net.parameters()])
+            flat *= 0.5
+            for p, part in zip(net.parameters(), parts, strict=True):
+                p.grad.copy_(part.view_as(p))
+        optimizer.step()
+
+    def normed():
+        net, optimizer = made()
+        net(X).pow(2).mean().backward()
+        flat = torch.cat([p.grad.view(-1) for p in net.parameters()])
+        flat /= len(flat)
+        print(flat.norm().item())
+        optimizer.step()
+
+    def collected():
+        net, optimizer = made()
+        kept = []
+        net(X).pow(2).mean().backward()
+        flat = torch.cat([p.grad.view(-1) for p in net.parameters()])
+        flat /= len(flat)
+        kept.append(flat)
+        optimizer.step()
+
+    def cleared_behind_its_use():
+        net, optimizer = made()
+        net(X).pow(2).mean().backward()
+        copied = net.weight.grad.clone()
+        print(copied.norm().item())
+        copied.zero_()
+        optimizer.step()
+
+    calm(lambda: projected(and_back), through_a_view, cleared_behind_its_use)
+    calm(normed, collected)

@@ -78,7 +78,8 @@ def test_a_checkpoint_from_a_file():
         epochs(net, optimizer, schedule, 2)
 
     (finding,) = [found for found in inspected(program).findings if found.rule == "AG409"]
-    assert finding.severity == "info" and "the state of CosineAnnealingLR is not loaded" in finding.message
+    assert finding.severity == "info"
+    assert "the state of CosineAnnealingLR is not loaded" in finding.message
     assert finding.locations[0].lineno == line_of(program, 'optimizer.load_state_dict(saved["optimizer"])')
 
 
@@ -93,7 +94,7 @@ def test_a_schedule_that_goes_on():
         epochs(net, optimizer, StepLR(optimizer, 2, last_epoch=3), 2)
 
     calm(lambda: resume(loads=True), lambda: resume(catches_up=True))
-    calm(told, lambda: resume(lambda o: ReduceLROnPlateau(o), loads=True))
+    calm(told, lambda: resume(ReduceLROnPlateau, loads=True))
 
 
 def test_nothing_to_go_on_with():

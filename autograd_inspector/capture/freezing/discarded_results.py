@@ -26,7 +26,7 @@ METHODS = ("Tensor.", "_handle_torch_function")
 """Methods of tensors that torch has written in Python begin so: `1 - p`."""
 _ALIASING = "detach"
 """Returns an alias, in the parameter's own memory. One that is given a name may have been meant to be looked at."""
-_STACKING = frozenset({"stack", "cat", "concat", "concatenate"})
+STACKING = frozenset({"stack", "cat", "concat", "concatenate"})
 """Puts the values of several parameters side by side, for an average."""
 _VARIABLES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
@@ -41,7 +41,7 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     for event in _of(recording, memory_of_parameters(recording), "parameters"):
         told.add(event.site)
         yield event
-    for event in _of(recording, _memory_of_gradients(recording), "gradients"):
+    for event in _of(recording, memory_of_gradients(recording), "gradients"):
         if event.site not in told:
             yield event
 
@@ -84,7 +84,7 @@ def memory_of_parameters(recording: Recording) -> dict[int, int]:
     return {entry.storage: number for number, entry in entries if entry is not None and entry.storage >= 0}
 
 
-def _memory_of_gradients(recording: Recording) -> dict[int, int]:
+def memory_of_gradients(recording: Recording) -> dict[int, int]:
     """Storage -> the parameter whose gradient lies there, of those that an optimizer stepped with."""
     known = recording.registry.entries
     pairs = ((known.get(each.gradient), each.tensor) for step in recording.steps for each in step.parameters)
@@ -108,7 +108,7 @@ def _results(recording: Recording, memory: dict[int, int]) -> dict[int, tuple[in
                     results[output] = index, (memory[entry.storage],)
                 continue
             of = _origins(recording, op, shape, memory, results, stacked)
-            if of and op[OP_NAME] in _STACKING:
+            if of and op[OP_NAME] in STACKING:
                 stacked[output] = tuple(of)
             elif of:
                 results[output] = index, tuple(of)
@@ -130,7 +130,7 @@ def _origins(
         known = registry.entries.get(tensor)
         if known is not None and tensor in stacked:
             of |= dict.fromkeys(each for each in stacked[tensor] if registry.facts[each][0] == shape)
-        elif known is not None and (registry.facts[tensor][0] == shape or op[OP_NAME] in _STACKING):
+        elif known is not None and (registry.facts[tensor][0] == shape or op[OP_NAME] in STACKING):
             of |= dict.fromkeys(results[tensor][1] if tensor in results else ())
             of |= dict.fromkeys([memory[known.storage]] if known.storage in memory else ())
     return of

@@ -14,6 +14,7 @@ from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
+from autograd_inspector.capture.freezing.lost_gradient_copies import lost_gradient_copies
 from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
@@ -69,6 +70,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         *discarded_results(recording),
         *dropped_values(recording),
         *lost_writes(recording),
+        *lost_gradient_copies(recording),
         *lost_sums(recording),
         *unreturned_results(recording),
         *idle_statements(recording),

@@ -53,6 +53,16 @@ def dropped_at(code: CodeType, lasti: int) -> bool:
     )
 
 
+def last_used_at(code: CodeType, made: int, used: int) -> bool:
+    """Whether what the instruction ``made`` returns is given to a variable that nothing reads but up to ``used``."""
+    those = [each for each in instructions(code) if each.opname != "CACHE"]
+    stored = next((each for each in those if each.offset > made), None)
+    if stored is None or stored.opname != "STORE_FAST":
+        return False
+    reads = (each.offset for each in those if "STORE" not in each.opname and _names(each, stored.argval))
+    return all(made < offset <= used for offset in reads)
+
+
 def _names(instruction: dis.Instruction, name: str) -> bool:
     """Whether it says the name of a variable, by itself or beside another one."""
     value = instruction.argval

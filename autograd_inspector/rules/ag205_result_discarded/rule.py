@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -15,12 +14,12 @@ from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, lost_l
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ResultDiscarded
-from autograd_inspector.model.remedy import OutOfPlace, Remedies, SetArgument, Substitute, TakeOff, WriteInto
+from autograd_inspector.model.remedy import Remedies, SetArgument, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
+from autograd_inspector.rules.ag205_result_discarded.written_copies import written_in_vain
 
 _UPDATES = (
     OpKind.ADDS
@@ -34,6 +33,8 @@ _UPDATES = (
     | OpKind.REDUCES
 )
 """What computes a new value of what it is given, and has a form that writes it."""
+_REWRITES = OpKind.ADDS | OpKind.SUBTRACTS | OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.CLAMPS | OpKind.INTERPOLATES
+"""What writes a new value that depends on the old one."""
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -42,7 +43,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The parameter keeps its value, so weights are not clipped, a target network is never updated, a decay
         has no effect. `p = (1 - tau) * p + tau * q` in a loop only rebinds the name `p`, and the result is lost
-        in the next iteration; the same holds where a function returns the result and its caller drops it. A
+        in the next iteration; the same holds where a function returns the result and its caller drops it. What is
+        changed in a copy of the gradients must be copied back. A
         hook that binds `grad` to a new tensor must return it. The same holds for gradients that are clipped,
         and for a step of the forward: `scores.masked_fill(mask, -inf)` masks nothing. A gradient penalty that
         is not added to the loss, or adapted parameters that it is not computed with, regularize and train
@@ -67,10 +69,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     in_hooks: dict[object, list[ResultDiscarded]] = {}
     spread = {row.tensor for row in analysis.capture.placement.rows if row.sharding is not None}
     for event in analysis.capture.events_of(ResultDiscarded):
-        if event.written and event.of == "values":
-            yield _lost_copy(analysis, event)
-        elif event.written:
-            yield (_lost_gathered if spread.issuperset(event.tensors) else _lost)(analysis, event)
+        if event.written:
+            if event.of != "gradients" or is_a(event.name, _REWRITES):
+                yield written_in_vain(analysis, event, sharded=spread.issuperset(event.tensors))
         elif event.in_hook:
             in_hooks.setdefault(line_of(analysis, event.site), []).append(event)
         elif event.of == "values":
@@ -154,84 +155,6 @@ def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:
     ops = analysis.capture.ops
     recorded = event.at >= len(ops) or analysis.capture.regions[ops[event.at].region].kind == "enabled"
     yield from ((WriteInto(place, recorded),) for place in analysis.user_frames(event.site, "")[:1])
-
-
-def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
-    names, only = names_of(analysis, event.tensors), is_a(event.name, OpKind.IN_PLACE_ONLY)
-    return Problem(
-        # Random numbers are lost, and the parameters begin with others.
-        "info" if is_a(event.name, OpKind.FILLS_RANDOMLY) else "warning",
-        f"`{event.name}` writes into a tensor that this line has just computed from {summarize_names(names)}, and nothing "
-        f"reads it afterwards: {agree(names, 'the parameter keeps its value', 'the parameters keep their values')}",
-        "Assign the new values to the attribute, under torch.no_grad(): `module.weight = new_values` (a parametrization "
-        "then computes its own parameters from them), or initialize before the parametrization is registered.",
-        analysis.user_frames(event.site, "written and lost here"),
-        tuple(names),
-        ops=(event.at,),
-        cures=tuple(
-            (OutOfPlace(place, only, 0),)
-            for place in analysis.user_frames(event.site, "")[:1]
-            if not _writes_parameters_too(analysis, event)
-        ),
-    )
-
-
-def _lost_copy(analysis: Analysis, event: ResultDiscarded) -> Problem:
-    """A copy of a buffer that the statement makes, writes and drops."""
-    names, op = names_of(analysis, event.tensors), analysis.capture.ops[event.at]
-    made = [analysis.capture.ops[birth] for w in op.writes if (birth := analysis.capture.tensors[w.tensor].birth) >= 0]
-    call = f"{made[0].name}()" if made else "a copy"
-    return Problem(
-        "warning",
-        f"`{event.name}` writes into a new tensor that this statement has computed from {summarize_names(names)} and drops: "
-        f"{agree(names, 'the buffer keeps its value', 'the buffers keep their values')}",
-        f"Write into the buffer itself, without `{call}`.",
-        analysis.user_frames(event.site, "written and lost here"),
-        tuple(names),
-        ops=(event.at,),
-        cures=tuple(_into_the_buffer(analysis, made[0])) if made else (),
-    )
-
-
-def _into_the_buffer(analysis: Analysis, made: Op) -> Iterator[Remedies]:
-    """What the copy was taken of, in its place."""
-    for place in analysis.user_frames(made.site, "")[:1] if is_a(made.name, OpKind.COPIES) else ():
-        receiver = called_on(place, made.name)
-        if receiver:
-            yield (Substitute(place, place.expression, receiver),)
-
-
-def _writes_parameters_too(analysis: Analysis, event: ResultDiscarded) -> bool:
-    """Whether the line writes into parameters of other modules, which take no assignment of a tensor."""
-    capture = analysis.capture
-    lost = {each.at for each in capture.events_of(ResultDiscarded) if each.written}
-    line = line_of(analysis, event.site)
-    return any(
-        any(capture.tensors[write.tensor].kind == "parameter" for write in op.writes)
-        and op.index not in lost
-        and line_of(analysis, op.site) == line
-        for op in capture.ops
-        if op.name == event.name
-    )
-
-
-def _lost_gathered(analysis: Analysis, event: ResultDiscarded) -> Problem:
-    """The copy that was gathered of a DTensor is written, and nothing of it comes back to the shards."""
-    names, op = names_of(analysis, event.tensors), analysis.capture.ops[event.at]
-    made = [analysis.capture.tensors[write.tensor].birth for write in op.writes]
-    gathered = [analysis.capture.ops[birth].site for birth in made if birth >= 0]
-    return Problem(
-        "warning",
-        f"`{event.name}` writes into a copy that was gathered of {summarize_names(names)}, and nothing reads it "
-        f"afterwards: {agree(names, 'the parameter is a DTensor, and its shards keep', 'the parameters are DTensors, and their shards keep')} "
-        "their values",
-        "Write to the DTensor itself, under torch.no_grad(): `p.clamp_(...)` instead of `p.full_tensor().clamp_(...)`. "
-        "Each rank then writes its shard.",
-        analysis.user_frames(event.site, "written and lost here"),
-        tuple(names),
-        ops=(event.at,),
-        cures=tuple((TakeOff(place),) for site in gathered[:1] for place in analysis.user_frames(site, "")[:1]),
-    )
 
 
 def _not_written_back(analysis: Analysis, lost: EditLost) -> Problem:

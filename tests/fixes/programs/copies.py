@@ -388,4 +388,26 @@ optimizer.step()
         ),
         symptom="same",
     ),
+    "a copy of the gradients is changed and never copied back": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.randn(3, 4)).pow(2).mean().backward()
+old = net.weight.grad.clone()
+def center():
+    flat = torch.cat([p.grad.view(-1) for p in net.parameters()])
+    flat -= flat.mean()
+
+center()
+same = torch.equal(net.weight.grad, old)
+optimizer.step()
+""",
+        by(
+            "Copy the new values back before step(): `p.grad.copy_(new_value)`",
+            "    flat -= flat.mean()\n",
+            "    flat -= flat.mean()\n    net.weight.grad.copy_(flat[:4].view_as(net.weight))\n    net.bias.grad.copy_(flat[4:].view_as(net.bias))\n",
+        ),
+        symptom="same",
+    ),
 }

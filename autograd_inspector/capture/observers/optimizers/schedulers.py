@@ -28,9 +28,10 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.program_events import SchedulerLoaded, SchedulerMade, SchedulerSaved, SchedulerStepped
 
-_SAVED = (LRScheduler, ChainedScheduler, CyclicLR, LambdaLR, MultiplicativeLR, SequentialLR)
-_LOADED = (*_SAVED, ReduceLROnPlateau)
-"""Those that have a method of their own for it."""
+_STEPPED: tuple[type, ...] = (LRScheduler, ReduceLROnPlateau, CosineAnnealingWarmRestarts)
+_SAVED: tuple[type, ...] = (LRScheduler, ChainedScheduler, CyclicLR, LambdaLR, MultiplicativeLR, SequentialLR)
+_LOADED: tuple[type, ...] = (*_SAVED, ReduceLROnPlateau)
+"""Which have a method of their own for it."""
 
 
 class Schedulers:
@@ -47,7 +48,7 @@ class Schedulers:
         """Put the probes in place."""
         guard = self._guard
         observed(into, LRScheduler, "__init__", before=self._begun, after=self._made, guard=guard)
-        for kind in (LRScheduler, ReduceLROnPlateau, CosineAnnealingWarmRestarts):  # Two have a method of their own.
+        for kind in _STEPPED:
             observed(into, kind, "step", after=self._stepped, guard=guard)
         for kind in _SAVED:
             observed(into, kind, "state_dict", after=self._saved, guard=guard)
