@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.distributions import Categorical, Normal
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, inspected, line_of, silent, trained
 from .twins import calm
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
@@ -237,3 +237,26 @@ def test_index_that_becomes_a_number_again():
     finding = diagnosed(lambda: program(ones=True), "AG104", "scores.topk", "scores", severity="warning", where=program)
     assert any("# Written." in place.source for place in finding.locations)
     calm(lambda: program(ones=False))
+
+
+def test_corner_of_a_crop():
+    """A tensor within a slice is an index as well; corners that are drawn learn nothing, and need not."""
+
+    def cropped(corner):
+        locate, head = nn.Linear(4, 1), nn.Linear(3, 2)
+        optimizer = torch.optim.SGD([*locate.parameters(), *head.parameters()], lr=0.1)
+        starts = corner(locate(X)).squeeze(1)
+        parts = [row[start : start + 3] for row, start in zip(F.pad(X, (2, 2)), starts, strict=True)]
+        trained(optimizer, F.cross_entropy(head(torch.stack(parts)), Y) + 0.1 * locate(X).pow(2).mean())
+
+    def predicted(out):
+        return (out.sigmoid() * 4).long()
+
+    def drawn(out):
+        return torch.randint(0, 4, out.shape)
+
+    report = inspected(lambda: cropped(predicted))
+    (finding,) = [found for found in report.findings if found.rule == "AG104"]
+    assert finding.locations[0].lineno == line_of(predicted, ".long()")
+    assert finding.severity == "info"  # Another term of the loss trains it.
+    silent(lambda: cropped(drawn))

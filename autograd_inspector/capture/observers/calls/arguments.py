@@ -11,7 +11,7 @@ from torch.nn import Parameter
 
 from autograd_inspector.capture.recording.recording import Recording
 
-PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
+PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size})
 """What holds no tensor."""
 
 
@@ -36,6 +36,8 @@ def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
             odd = gather(tuple.__iter__(value), into) or odd
         elif issubclass(kind, dict):
             odd = gather(dict.values(value), into) or odd
+        elif kind is slice:  # `x[start:]`, where a model computed the start.
+            odd = gather((value.start, value.stop, value.step), into) or odd
     return odd
 
 
