@@ -17,7 +17,7 @@ class ActNorm(nn.Module):
 
     def initialize(self, x):
         with torch.no_grad():
-            self.loc.copy_(-x.mean(0))
+            self.loc.copy_(-x.mean(0))  # also
             self.log_scale.copy_(-(x.std(0) + 1e-6).log())
         self.initialized = True  # cause
 

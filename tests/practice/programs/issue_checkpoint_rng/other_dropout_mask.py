@@ -38,7 +38,7 @@ class Net(nn.Module):
     def forward(self, x):
         x = self.inp(x)
         self.ff.mask = None
-        x = x + ckpt(self.ff, x)
+        x = x + ckpt(self.ff, x)  # also
         return self.out(x).squeeze(-1)
 
 

@@ -27,7 +27,7 @@ class ScaledMaskedSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scores, mask, scale):
         probs = WORKSPACE.get(scores)
-        torch.softmax((scores * scale).masked_fill(mask, -1e4), -1, out=probs)
+        torch.softmax((scores * scale).masked_fill(mask, -1e4), -1, out=probs)  # also
         ctx.probs, ctx.scale = probs, scale  # cause
         return probs.clone()
 

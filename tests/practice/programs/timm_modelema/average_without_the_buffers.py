@@ -39,7 +39,7 @@ class ModelEma(nn.Module):
         d = self.get_decay()
         for ema_v, model_v in zip(self.module.parameters(), model.parameters()):  # cause
             if ema_v.is_floating_point():
-                ema_v.lerp_(model_v, 1 - d)
+                ema_v.lerp_(model_v, 1 - d)  # also
             else:
                 ema_v.copy_(model_v)
 
