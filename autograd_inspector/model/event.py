@@ -117,7 +117,7 @@ class Step(Struct, frozen=True, omit_defaults=True, dict=True):
     """One ``optimizer.step()``; ``op`` is the op record that stands for it.
 
     ``start`` is the op index when it began, ``rates`` are the groups' learning rates then (-1: a tensor, not read),
-    ``closure``: it ran one.
+    ``closure``: it ran one. ``hooked``: hooks of the program ran within it, and may have written anything.
     """
 
     at: int
@@ -129,6 +129,7 @@ class Step(Struct, frozen=True, omit_defaults=True, dict=True):
     start: int = -1
     rates: tuple[float, ...] = ()
     closure: bool = False
+    hooked: bool = False
 
     def rate(self, parameter: ParameterStep) -> float:
         """The learning rate that the parameter's group had; -1 not known."""

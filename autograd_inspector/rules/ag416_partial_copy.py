@@ -8,8 +8,9 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.copied_before_load import CopiedBefore, copied_before_load
 from autograd_inspector.analysis.modules.followers import LeftBehind, Unused, left_behind, unused
+from autograd_inspector.analysis.modules.shared_averages import SharedAverage, shared_averages
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.model.wording import agree, counted, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -58,6 +59,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _unused(analysis, idle)
     for older in copied_before_load(analysis):
         yield _older(analysis, older)
+    yield from _shared(analysis)
 
 
 def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
@@ -115,3 +117,28 @@ def _unused(analysis: Analysis, found: Unused) -> Problem:
         (found.copy, found.module),
         ops=(found.instead.index, found.followed.index),
     )
+
+
+def _shared(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line that updates averages."""
+    by_line: dict[int, list[SharedAverage]] = {}
+    for found in shared_averages(analysis):
+        by_line.setdefault(found.updated.site, []).append(found)
+    for shared in by_line.values():
+        first = shared[0]
+        names, own = names_of(analysis, first.parameters), names_of(analysis, [each.average for each in shared])
+        others = f", and {counted(len(shared) - 1, 'other average')} in the same way" if len(shared) > 1 else ""
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} share one average, {own[0]}{others}: each update mixes the one parameter with the "
+            "other, and both get the same values when it is copied back",
+            "Keep an average for each parameter, under a key that no other parameter has: its full name, or "
+            "`name.replace('.', '_')` for a buffer.",
+            analysis.places(
+                (first.made, "average made here"),
+                (first.updated, "mixed with another parameter here"),
+                (first.copied, "same values copied to both here"),
+            ),
+            (*names, *own),
+            ops=(first.updated.index, first.copied.index),
+        )

@@ -14,6 +14,7 @@ from autograd_inspector.model.program_events import (
     GradientsReturned,
     LoadRefused,
     ModelLoaded,
+    ModeNotPassedOn,
     ModeSwitched,
     ModuleAttached,
     ModuleCleared,
@@ -337,6 +338,7 @@ def test_modes_that_the_program_switches():
             net.train("eval")
 
     switches = observe(program).events_of(ModeSwitched)
+    assert observe(program).events_of(ModeNotPassedOn) == ()
     assert [(s.path, s.training, s.looks) for s in switches] == [
         ("", False, False),
         ("", True, False),
@@ -504,6 +506,27 @@ def test_later_kinds_come_back_from_a_file():
     kinds = {type(event) for event in report.capture.events}
     assert {ModeSwitched, NamesUnmatched, SchedulerMade, SchedulerStepped, UpdateDropped} <= kinds
     assert Report.from_json(report.to_json()).capture.events == report.capture.events
+
+
+def test_mode_that_is_not_passed_on():
+    """`eval()` of a model, or of a part, whose `train()` sets its own mode alone leaves the rest in train mode."""
+
+    class Own(nn.Sequential):
+        def train(self, on=True):
+            self.training = on
+            self[1].train(on)
+            return self
+
+    def program():
+        net = nn.Sequential(Own(nn.Sequential(nn.Linear(2, 2)), nn.Dropout(0.5)), nn.Linear(2, 1))
+        net(torch.ones(3, 2))
+        net.eval()
+        net.train()
+        net[0].eval()
+
+    events = observe(program).events_of(ModeNotPassedOn)
+    assert [(e.type, e.model, e.path, e.missed, e.mode) for e in events] == [("Own", 0, "0", ("0", "0.0"), "on")] * 2
+    assert events[0].api == "Own.train()"
 
 
 class Product(torch.autograd.Function):

@@ -70,3 +70,41 @@ def test_rows_without_gradient_under_weight_decay():
 
     diagnosed(program, "AG406", "# decays", "weight_decay", severity="warning", where=program)
     calm(lambda: program(decay=0.0), lambda: program(back=True), lambda: program(zero=True))
+
+
+def test_rows_that_a_hook_masks_under_weight_decay():
+    """A hook multiplies the gradient by a mask; a factor, or a hook that only looks, sets nothing to zero."""
+
+    def program(hook, *, decay=0.01, padding=None):
+        table = nn.Embedding(6, 4, padding_idx=padding)
+        mask = torch.zeros(6, 1)
+        mask[4:] = 1
+        table.weight.register_hook(lambda gradient: hook(gradient, mask))
+        optimizer = torch.optim.AdamW(table.parameters(), lr=0.1, weight_decay=decay)  # decays
+        for _ in range(2):
+            trained(optimizer, table(torch.arange(6)).sub(1).pow(2).mean())
+
+    seen = []
+
+    def masked(gradient, mask):
+        return gradient * mask
+
+    def masked_by_truth_values(gradient, _):
+        return gradient * (torch.arange(6).unsqueeze(1) >= 4)
+
+    def scaled(gradient, _):
+        return gradient * torch.linspace(0.5, 1, 6).unsqueeze(1)
+
+    def looks(gradient, mask):
+        seen.append((gradient * mask).sum())
+
+    for hook in (masked, masked_by_truth_values):
+        diagnosed(
+            lambda hook=hook: program(hook), "AG406", "# decays", "weight_decay", severity="warning", where=program
+        )
+    calm(
+        lambda: program(masked, decay=0.0),
+        lambda: program(masked, padding=0),
+        lambda: program(scaled),
+        lambda: program(looks),
+    )

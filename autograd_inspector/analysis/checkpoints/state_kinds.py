@@ -21,6 +21,9 @@ ELEMENTWISE = frozenset(
 )
 """State that torch's own and schedule-free optimizers keep once for each element of the parameter."""
 
+AVERAGES = frozenset({"exp_avg", "momentum_buffer"})
+"""Averages of earlier gradients: with them a step moves a parameter although its gradient is zero."""
+
 _MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
 NEEDED_STATE: dict[str, set[str]] = {
     "SGD": set(),

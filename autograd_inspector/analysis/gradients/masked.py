@@ -8,8 +8,10 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import writes_into
+from autograd_inspector.analysis.memory.masks import is_mask
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.model.event import Step
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.settings import is_off
 
@@ -17,7 +19,7 @@ _FEWEST = 2
 
 
 class MaskedGradient(Struct, frozen=True):
-    """``zeroed`` wrote zeros into a part of the gradient of ``tensor`` before ``step``, which decays all of it."""
+    """``zeroed`` set a part of the gradient of ``tensor`` to zero before ``step``, which decays all of it."""
 
     tensor: int
     zeroed: Op
@@ -38,8 +40,10 @@ def decayed_all_the_same(analysis: Analysis) -> Iterator[MaskedGradient]:
             decays = 0 <= p.group < len(optimizer.groups) and not is_off(optimizer.groups[p.group].get("weight_decay"))
             if p.gradient < 0 or p.frozen or step.error or not decays:
                 continue
-            since = next((run.end for run in analysis.timeline.backwards_to(p.tensor).before(step.at + 1)), -1)
+            run = next(analysis.timeline.backwards_to(p.tensor).before(step.at + 1), None)
+            since = -1 if run is None else run.end
             zeroed = [op for op, _ in writes_into(analysis, p.gradient, since, step.at) if _zeroes_a_part(analysis, op)]
+            zeroed = zeroed or ([] if run is None else _masked_in_hooks(analysis, p, run))
             found.setdefault(p.tensor, []).extend(MaskedGradient(p.tensor, op, step) for op in zeroed[-1:])
     for tensor, steps in found.items():
         all_steps = [s for s in capture.steps if any(p.tensor == tensor and p.gradient >= 0 for p in s.parameters)]
@@ -50,6 +54,22 @@ def decayed_all_the_same(analysis: Analysis) -> Iterator[MaskedGradient]:
 def _zeroes_a_part(analysis: Analysis, op: Op) -> bool:
     given = analysis.capture.given.get(op.index, {})
     return op.name == "__setitem__" and "whole" not in given and 0 in given.values() and not op.has(Trait.BACKWARD)
+
+
+def _masked_in_hooks(analysis: Analysis, p: ParameterStep, run: Backward) -> list[Op]:
+    """What multiplies by a mask, in a hook of the parameter, and returns the gradient that the step uses."""
+    tensors = analysis.capture.tensors
+    memory = tensors[p.gradient].storage
+    if not any(hook.tensor == p.tensor and hook.at <= run.start for hook in analysis.capture.tensor_hooks):
+        return []
+    return [
+        op
+        for op in analysis.capture.ops[run.start : run.end]
+        if op.has(Trait.BACKWARD)
+        and is_a(op.name, OpKind.MULTIPLIES)
+        and any(tensors[t].storage == memory >= 0 for t in op.outputs)
+        and any(is_mask(analysis, t, op.index) for t in op.inputs)
+    ]
 
 
 def _known(analysis: Analysis, tensor: int, first: Step) -> bool:

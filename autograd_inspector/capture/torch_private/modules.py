@@ -82,3 +82,19 @@ LOADING_HOOKS_TOLD = all(
 def has_loading_hooks(optimizer: object) -> bool:
     """Whether the program registered any, or may have."""
     return not LOADING_HOOKS_TOLD or any(getattr(optimizer, hooks, None) for hooks in (_BEFORE, _AFTER))
+
+
+_WITHIN = "whether the program's own hooks run within the steps of an optimizer"
+_UNKNOWN = "what hooks of the program write within a step is not known"
+_BEFORE_STEP, _AFTER_STEP = "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"
+STEP_HOOKS_TOLD = all(
+    [
+        inline(f"torch.optim:Optimizer.{_BEFORE_STEP}", _WITHIN, without=_UNKNOWN),
+        inline(f"torch.optim:Optimizer.{_AFTER_STEP}", _WITHIN, without=_UNKNOWN),
+    ]
+)
+
+
+def has_step_hooks(optimizer: object) -> bool:
+    """Whether the program registered any, or may have."""
+    return not STEP_HOOKS_TOLD or any(getattr(optimizer, hooks, None) for hooks in (_BEFORE_STEP, _AFTER_STEP))

@@ -25,6 +25,7 @@ from autograd_inspector.model.program_events.modules import (
     ModelContained,
     ModelLoaded,
     ModelsShared,
+    ModeNotPassedOn,
     ModeSwitched,
     ModuleAttached,
     ModuleCleared,
@@ -110,6 +111,7 @@ __all__ = [
     "LayersHeld",
     "LiveStateLoaded",
     "LoadRefused",
+    "ModeNotPassedOn",
     "ModeSwitched",
     "ModelContained",
     "ModelLoaded",
@@ -198,6 +200,7 @@ Event = (
     | RequiresGradCompared
     | ResultDiscarded
     | ModuleHookRegistered
+    | ModeNotPassedOn
     | ModeSwitched
     | OutputKeptOnContext
     | OnceDifferentiable

@@ -371,6 +371,24 @@ class ModeSwitched(ProgramEvent, frozen=True):
         return f"{self.type}.{'train' if self.training else 'eval'}()"
 
 
+class ModeNotPassedOn(ProgramEvent, frozen=True):
+    """``eval()`` met a module whose ``train()`` sets its own mode alone, at ``site``: ``missed`` stays in train mode.
+
+    ``path`` is the module's place in ``model``, ``missed`` are paths in it, ``mode`` is what its method calls the mode.
+    """
+
+    type: str
+    model: int
+    path: str
+    missed: tuple[str, ...]
+    mode: str = ""
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.type}.train()"
+
+
 class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 

@@ -19,6 +19,7 @@ from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_good import f
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 from autograd_inspector.rules.ag406_frozen_in_optimizer.masked_rows import masked_rows
 from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
+from autograd_inspector.rules.ag406_frozen_in_optimizer.pruned_weights import pruned_weights
 from autograd_inspector.rules.ag406_frozen_in_optimizer.renormalised import renormalised
 from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
 
@@ -51,6 +52,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from still_moving(analysis)
     yield from masked_rows(analysis)
+    yield from pruned_weights(analysis)
     yield from renormalised(analysis)
     early = list(frozen_before_backward(analysis))
     yield from early

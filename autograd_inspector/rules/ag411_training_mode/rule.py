@@ -13,6 +13,7 @@ from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
 from autograd_inspector.rules.ag411_training_mode.eval_not_called import eval_not_called
+from autograd_inspector.rules.ag411_training_mode.not_passed_on import not_passed_on
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import untrained
 
 _NAMED = 3
@@ -65,6 +66,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _loaded(analysis, loaded)
     yield from untrained(analysis)
     yield from eval_not_called(analysis)
+    yield from not_passed_on(analysis)
     yield from dropouts(analysis)
 
 

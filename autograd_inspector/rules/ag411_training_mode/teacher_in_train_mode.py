@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.analysis.modules.evaluated_in_train_mode import EvaluatedInTrainMode
+from autograd_inspector.analysis.modules.modes_not_passed_on import NotPassedOn
 from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, untrained_in_train_mode
 from autograd_inspector.analysis.modules.undone_statistics import undone_statistics
 from autograd_inspector.model.finding import Problem
@@ -91,7 +92,7 @@ def _evaluated(analysis: Analysis, found: InTrainMode) -> Iterator[Remedies]:
         yield (Insert(place, f"{called}.eval()"),)
 
 
-def effects(analysis: Analysis, found: InTrainMode | EvaluatedInTrainMode) -> str:
+def effects(analysis: Analysis, found: InTrainMode | EvaluatedInTrainMode | NotPassedOn) -> str:
     """What train mode changes, by the layers that do it."""
     dropping, counting = layers(analysis, found.dropping), layers(analysis, found.counting)
     parts = []

@@ -12,6 +12,47 @@ def follow(targets, sources):
 """
 
 CASES = {
+    "two parameters share an average": case(
+        "AG416",
+        """
+net = nn.ModuleDict({
+    "a": nn.ModuleDict({"bc": nn.Linear(4, 4)}), "ab": nn.ModuleDict({"c": nn.Linear(4, 4)}), "out": nn.Linear(4, 1),
+})
+optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(8, 4)
+averages = {}
+for name, p in net.named_parameters():
+    averages[name.replace(".", "")] = p.detach().clone()
+for _ in range(2):
+    optimizer.zero_grad()
+    net["out"](net["ab"]["c"](net["a"]["bc"](x)).tanh()).pow(2).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        for name, p in net.named_parameters():
+            averages[name.replace(".", "")].lerp_(p, 0.1)
+with torch.no_grad():
+    for name, p in net.named_parameters():
+        p.copy_(averages[name.replace(".", "")])
+""",
+        by(
+            "Keep an average for each parameter, under a key that no other parameter has: its full name",
+            'averages[name.replace(".", "")] = ',
+            "averages[name] = ",
+            'averages[name.replace(".", "")].lerp_',
+            "averages[name].lerp_",
+            'p.copy_(averages[name.replace(".", "")])',
+            "p.copy_(averages[name])",
+        ),
+        by(
+            "or `name.replace('.', '_')` for a buffer",
+            'averages[name.replace(".", "")] = ',
+            "averages[name.replace('.', '_')] = ",
+            'averages[name.replace(".", "")].lerp_',
+            "averages[name.replace('.', '_')].lerp_",
+            'p.copy_(averages[name.replace(".", "")])',
+            "p.copy_(averages[name.replace('.', '_')])",
+        ),
+        symptom="torch.equal(net['a']['bc'].weight, net['ab']['c'].weight)",
+    ),
     "a target follows in part": case(
         "AG416",
         FOLLOW

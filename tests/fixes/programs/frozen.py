@@ -4,7 +4,62 @@ from __future__ import annotations
 
 from tests.fixes.cases import by, case
 
+PRUNED = """
+net, x = nn.Linear(4, 3), torch.randn(8, 4)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+net(x).pow(2).mean().backward()
+optimizer.step()
+mask = (net.weight.detach().abs() > net.weight.detach().abs().median()).float()
+with torch.no_grad():
+    net.weight.mul_(mask)
+"""
+
 CASES = {
+    "pruned weights are updated": case(
+        "AG406",
+        PRUNED
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Apply the mask after each step(): `p.mul_(mask)` under torch.no_grad()",
+            ".mean().backward()\n    optimizer.step()",
+            ".mean().backward()\n    optimizer.step()\n    with torch.no_grad():\n        net.weight.mul_(mask)",
+        ),
+        by(
+            "or multiply by it in the forward, as torch.nn.utils.prune does, and call prune.remove() only after the last step()",
+            "with torch.no_grad():\n    net.weight.mul_(mask)\n",
+            "torch.nn.utils.prune.custom_from_mask(net, 'weight', mask)\n",
+            "    optimizer.step()\n",
+            "    optimizer.step()\ntorch.nn.utils.prune.remove(net, 'weight')\n",
+        ),
+        symptom="net.weight[mask == 0].ne(0).any()",
+    ),
+    "averages move pruned weights": case(
+        "AG406",
+        PRUNED
+        + """
+net.weight.register_hook(lambda gradient: gradient * mask)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            'Apply the mask to the state as well: `optimizer.state[p]["exp_avg"].mul_(mask)`',
+            "    net.weight.mul_(mask)\n",
+            "    net.weight.mul_(mask)\noptimizer.state[net.weight]['exp_avg'].mul_(mask)\n",
+        ),
+        by(
+            "or apply it to the weights after each step()",
+            "    net(x).pow(2).mean().backward()\n    optimizer.step()",
+            "    net(x).pow(2).mean().backward()\n    optimizer.step()\n    net.weight.data.mul_(mask)",
+        ),
+        symptom="net.weight[mask == 0].ne(0).any()",
+    ),
     "a frozen embedding has max_norm": case(
         "AG406",
         """

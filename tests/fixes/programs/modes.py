@@ -5,6 +5,33 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "eval() does not reach the layers of a part": case(
+        "AG411",
+        """
+class Backbone(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.drop = nn.Linear(4, 4), nn.Dropout(0.5)
+    def forward(self, x):
+        return self.drop(self.layer(x))
+    def train(self, mode=True):
+        self.training = mode
+        return self
+net = nn.Sequential(Backbone(), nn.Linear(4, 2))
+optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(8, 4)
+net(x).pow(2).mean().backward()
+optimizer.step()
+net.eval()
+with torch.no_grad():
+    same = torch.equal(net(x), net(x))
+""",
+        by(
+            "Call `super().train(mode)` at the beginning of Backbone.train(): it sets the mode of all layers",
+            "        self.training = mode\n",
+            "        super().train(mode)\n",
+        ),
+        symptom="not same",
+    ),
     "a loaded part is trained in eval mode": case(
         "AG411",
         """

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from torch import nn
 
 from autograd_inspector.capture.observers.modules.known import Place
+from autograd_inspector.capture.observers.modules.passing_on import PassingOn
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -45,10 +46,12 @@ class Switches:
         self._unmet: dict[int, tuple[weakref.ref[nn.Module], list[tuple[int, ModeSwitched]]]] = {}
         """What befell modules that were never met, by Python's ids, each with its number among all of that."""
         self._numbers = count()
+        self._passing_on = PassingOn(recording, guard, place_of)
 
     def install(self, into: Installation) -> None:
         """Put the probe in place: ``eval()`` calls ``train()`` as well."""
-        around(into, nn.Module, "train", _SwitchProbe(self._guard, self._switched))
+        around(into, nn.Module, "train", _SwitchProbe(self._guard, self._switched, self._passing_on.told))
+        around(into, nn.Module, "eval", self._passing_on)
 
     def _switched(self, module: nn.Module, *, training: bool) -> None:
         recording = self.recording
@@ -120,12 +123,14 @@ def within(path: str, outer: str) -> bool:
 class _SwitchProbe:
     """In ``Module.train``: which module the program itself puts into which mode."""
 
-    def __init__(self, guard: Guard, step: Callable[..., None]) -> None:
+    def __init__(self, guard: Guard, step: Callable[..., None], told: Callable[[nn.Module], None]) -> None:
         self._guard = guard
         self._step = step
+        self._told = told
 
     def before(self, seen: list[Any], module: nn.Module, /, *given: Any, **named: Any) -> None:
         """It is about to."""
+        self._told(module)
         mode = given[0] if given else named.get("mode", True)
         if type(mode) is bool and self._guard.recording.here() and not _inside(sys._getframe(2)):
             seen += (module, mode)

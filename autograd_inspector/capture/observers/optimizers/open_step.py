@@ -57,7 +57,7 @@ class OpenStep(Pause):
         """Python's ids of the parameters that had no state."""
         self._bits: dict[int, int | None] = {}
         """Python's ids of the parameters with a gradient to move by -> what their values were."""
-        self.closure = self.compiled = False
+        self.closure = self.compiled = self.hooked = False
         self.watch: StepWatch | None = None
 
     def begins(

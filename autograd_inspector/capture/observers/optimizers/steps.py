@@ -25,6 +25,7 @@ from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch
 from autograd_inspector.capture.observers.optimizers.stray_options import StrayOptions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
+from autograd_inspector.capture.torch_private.modules import has_step_hooks
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.vitals.memory import bytes_of
@@ -101,6 +102,7 @@ class Steps:
         self._optimizers.changed_since(optimizer, number)
         step = OpenStep(self, recording.registry, frame, codes_of(optimizer, arguments))
         step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
+        step.hooked = has_step_hooks(optimizer)
         if recording.values is not None:
             step.read_values()
         if recording.vitals is not None:
@@ -233,7 +235,16 @@ class Steps:
         if recording.values is not None:
             recording.values.stepped(op, [write.tensor for write in writes])
         step = Step(
-            op, opened.optimizer, op, opened.site, tuple(facts), error, opened.start, opened.rates, opened.closure
+            op,
+            opened.optimizer,
+            op,
+            opened.site,
+            tuple(facts),
+            error,
+            opened.start,
+            opened.rates,
+            opened.closure,
+            opened.hooked,
         )
         if opened.watch is not None and not error:
             dropped = opened.watch.dropped(_left_still(step))

@@ -17,7 +17,7 @@ class LitEma(nn.Module):
             if p.requires_grad:
                 s_name = name.replace(".", "")  # cause
                 self.m_name2s_name[name] = s_name
-                self.register_buffer(s_name, p.clone().detach().data)
+                self.register_buffer(s_name, p.clone().detach().data)  # also
         self.collected_params = []
 
     @torch.no_grad()

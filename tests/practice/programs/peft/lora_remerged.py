@@ -29,7 +29,7 @@ class LoRAConv1D(nn.Module):
             self.merged = False  # cause
         elif not self.merged:
             with torch.no_grad():
-                self.weight += self.delta()
+                self.weight += self.delta()  # also
             self.merged = True
         return self
 

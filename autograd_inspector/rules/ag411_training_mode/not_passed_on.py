@@ -1,0 +1,36 @@
+"""AG411: a ``train()`` of the program's own that sets the mode of the module alone, and of nothing in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.modes_not_passed_on import NotPassedOn, modes_not_passed_on
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.remedy import Insert
+from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import effects, layers
+
+_NAMED = 3
+
+
+def not_passed_on(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each such method."""
+    for found in modes_not_passed_on(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: NotPassedOn) -> Problem:
+    capture, event = analysis.capture, found.event
+    name = capture.display_names.layer(ModuleCall(-1, event.path, event.type, event.model))
+    call = f"super().train({event.mode})"
+    return Problem(
+        "warning",
+        f"eval() does not reach the layers of {name}: {event.api} sets the mode of {name} and does not pass it on, and "
+        f"{effects(analysis, found)}",
+        f"Call `{call}` at the beginning of {event.api}: it sets the mode of all layers.",
+        analysis.places((event, "sets the mode of this module only"), (found.op, "in train mode here")),
+        (name, *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
+        ops=(found.op.index,),
+        cures=tuple((Insert(place, call),) for place in analysis.user_frames(event.site, "")[:1]),
+    )
