@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events import ModelsShared
 from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag204_snapshot_not_copied.augmented import augmented_data
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
 from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edited_state
 from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
@@ -71,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _itself(analysis, copies)
     yield from edited_state(analysis)
     yield from data_changed(analysis)
+    yield from augmented_data(analysis)
     yield from taken_over(analysis)
     yield from second_names(analysis)
     yield from overwritten(analysis)
