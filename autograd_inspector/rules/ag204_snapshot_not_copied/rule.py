@@ -38,7 +38,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         client; in a list to which one tensor was appended repeatedly, all entries are that tensor. An entry
         that is taken of a pool (`old = pool[i]`) is what is assigned there next. The same holds for a second
         name, `returns = advantages; returns += values`, and for the input of a module with `inplace=True`: a
-        skip connection that adds it afterwards adds the new values.
+        skip connection that adds it afterwards adds the new values. Samples that the program keeps and augments in place
+        collect the masks and the noise of all epochs.
 
     Example
         ::
