@@ -23,10 +23,10 @@ def _problem(analysis: Analysis, found: SteppedWithin) -> Problem:
             h.name.rpartition(".")[2] for h in analysis.capture.tensor_hooks if h.post and h.tensor in held and h.name
         )
     )
-    where = f"A hook ({hooks[0]})" if hooks else "A hook"
+    named = f" ({hooks[0]})" if hooks else ""
     return Problem(
         "info",
-        f"{where} calls {kind}.step() within each of {len(found.runs)} backward() calls, and each loss is divided by a "
+        f"{kind}.step() is called by a hook{named} within each of {len(found.runs)} backward() calls, and each loss is divided by a "
         "number before: if that is how many micro-batches accumulate, none do, and each step uses a fraction of the "
         "gradient of one",
         "Do not divide the loss if each micro-batch is one step; to accumulate, call step() after the last backward() of "

@@ -16,13 +16,13 @@ def rows_without_state(analysis: Analysis) -> Iterator[Problem]:
     for found in rearranged_rows(analysis):
         optimizer = analysis.capture.placement.optimizers[found.optimizer]
         names, entries = names_of(analysis, found.tensors), list(found.entries)
+        first = entries[0]
         yield Problem(
             "warning",
             f"`{found.written.name}` puts the rows of {summarize_names(names)} into another order, but the state of "
             f"{optimizer.type} ({join_names(entries)}) keeps the old order: each row is updated with the state of another row",
-            "Put the state into the same order, by the same index: "
-            + " ".join(f"`state[{entry!r}].copy_(state[{entry!r}][index])`" for entry in entries[:1])
-            + f" for {agree(entries, 'this entry', 'each of these entries')} of `optimizer.state[parameter]`.",
+            f"Put the state into the same order, by the same index: `state[{first!r}].copy_(state[{first!r}][index])` for "
+            f"{agree(entries, 'this entry', 'each of these entries')} of `optimizer.state[parameter]`.",
             analysis.places(
                 (found.written, "rows put into another order here"),
                 (found.following, "step() continues with the old order here"),
