@@ -15,6 +15,7 @@ from autograd_inspector.model.rewrites import SwapReturned
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within, saved_within
 from autograd_inspector.rules.ag108_custom_function.exchanged import exchanging
+from autograd_inspector.rules.ag108_custom_function.hidden_inputs import computing_with_others
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
@@ -27,7 +28,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A custom autograd.Function that returns None or a wrong gradient, or modifies or ignores its inputs.
 
     Why it matters
-        None from backward means "no gradient": parameters before the Function silently get none. Two gradients of one shape
+        None from backward means "no gradient": parameters before the Function silently get none. A tensor that forward
+        reads from `self`, from `ctx` or from a closure is not an input of the graph, and gets none either. Two gradients of one shape
         in the wrong order train each parameter with the gradient of the other. A grad_output that
         backward modifies in place may also be the gradient of another branch. An input that forward modifies in place
         without `ctx.mark_dirty` keeps its old graph with new values. torch.func (vmap, grad, jacrev) takes a Function
@@ -82,6 +84,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from zeroing(analysis)
     yield from cut_within(analysis)
     yield from saved_within(analysis)
+    yield from computing_with_others(analysis)
 
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:

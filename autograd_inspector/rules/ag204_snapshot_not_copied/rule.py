@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events import ModelsShared
 from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.rewrites import DeepCopy, OwnCopy
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag204_snapshot_not_copied.augmented import augmented_data
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
 from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edited_state
 from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
@@ -37,7 +38,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         client; in a list to which one tensor was appended repeatedly, all entries are that tensor. An entry
         that is taken of a pool (`old = pool[i]`) is what is assigned there next. The same holds for a second
         name, `returns = advantages; returns += values`, and for the input of a module with `inplace=True`: a
-        skip connection that adds it afterwards adds the new values.
+        skip connection that adds it afterwards adds the new values. Samples that the program keeps and augments in place
+        collect the masks and the noise of all epochs.
 
     Example
         ::
@@ -71,6 +73,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _itself(analysis, copies)
     yield from edited_state(analysis)
     yield from data_changed(analysis)
+    yield from augmented_data(analysis)
     yield from taken_over(analysis)
     yield from second_names(analysis)
     yield from overwritten(analysis)

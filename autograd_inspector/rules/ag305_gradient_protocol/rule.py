@@ -47,6 +47,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import ad
 from autograd_inspector.rules.ag305_gradient_protocol.scaled_each_time import scaled_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.scheduler_first import scheduler_first
+from autograd_inspector.rules.ag305_gradient_protocol.stepped_within import divided_but_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.summed_by_hand import summed_by_hand
 from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.term_counted_again import counted_again
@@ -106,6 +107,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from too_late(analysis)
     yield from closure_missing(analysis)
     yield from past_the_library(analysis)
+    yield from divided_but_stepped(analysis)
     yield from never_stepped(analysis)
     yield from misplaced_clipping(analysis)
     yield from clipped_each_time(analysis)

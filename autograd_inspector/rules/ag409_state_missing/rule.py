@@ -21,6 +21,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag409_state_missing.in_vain import made_after_the_load
 from autograd_inspector.rules.ag409_state_missing.lost import never_kept
 from autograd_inspector.rules.ag409_state_missing.outlived import never_put_back
+from autograd_inspector.rules.ag409_state_missing.rearranged import rows_without_state
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.schedule import begins_anew
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
@@ -36,6 +37,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         step starts without state. If earlier weights are loaded and the optimizer state that was saved with them is not, the
         optimizer continues with moments of steps that no longer count. A scheduler has state too: without it, the learning
         rate of a resumed run starts at the warm-up again.
+        If the rows of a parameter are sorted or permuted and its state is not, each row is updated with the moments of
+        another one.
 
     Example
         ::
@@ -60,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from made_after_the_load(analysis)
     yield from never_put_back(analysis)
     yield from begins_anew(analysis)
+    yield from rows_without_state(analysis)
     for event in analysis.capture.events:
         if isinstance(event, LoadRefused) and is_refusal(event.error):
             yield from _refused(analysis, event)

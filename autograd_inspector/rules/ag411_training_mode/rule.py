@@ -15,19 +15,21 @@ from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
 from autograd_inspector.rules.ag411_training_mode.eval_not_called import eval_not_called
 from autograd_inspector.rules.ag411_training_mode.not_passed_on import not_passed_on
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import untrained
+from autograd_inspector.rules.ag411_training_mode.updates_in_eval import updates_in_eval
 
 _NAMED = 3
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A model trains in eval mode, a teacher or an evaluation runs in train mode, or a dropout ignores the mode.
+    """A model trains in eval mode, a teacher or an evaluation runs in train mode, or a forward ignores the mode.
 
     Why it matters
         In eval mode, dropout drops nothing, and batch norm uses its running statistics without updating them. Training
         continues silently: it overfits, or normalizes with outdated statistics. In train mode, the outputs of a teacher
         are noisy, and the statistics of a frozen part drift away from its weights: neither no_grad() nor
         requires_grad_(False) changes the mode, and `model.train()` puts every submodule into train mode. `F.dropout(x)`
-        ignores the mode: it also drops values during evaluation. And an nn.Dropout in eval mode does not sample
+        ignores the mode: it also drops values during evaluation, and an average that forward updates in each call takes in
+        the evaluation data. And an nn.Dropout in eval mode does not sample
         predictions.
 
     Example
@@ -68,6 +70,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from eval_not_called(analysis)
     yield from not_passed_on(analysis)
     yield from dropouts(analysis)
+    yield from updates_in_eval(analysis)
 
 
 def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:

@@ -410,4 +410,24 @@ optimizer.step()
         ),
         symptom="same",
     ),
+    "samples augmented in place in each epoch": case(
+        "AG204",
+        """
+kept = [torch.rand(8, 4) + 0.5 for _ in range(4)]
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def augment(x):
+    at = int(torch.randint(0, 6, ()))
+    x[at : at + 2] = 0.0
+    return x
+for epoch in range(2):
+    for sample in kept:
+        optimizer.zero_grad()
+        net(augment(sample)).pow(2).mean().backward()
+        optimizer.step()
+""",
+        by("Change a copy: `x.clone()` before the change", "    x[at", "    x = x.clone()\n    x[at"),
+        by("where the samples are taken from what keeps them", "augment(sample)", "augment(sample.clone())"),
+        symptom="any((x == 0).any() for x in kept)",
+    ),
 }

@@ -23,6 +23,35 @@ x = torch.randn(3, requires_grad=True)
         by("`return grad_output * ...` in Square.backward", "return 2 * x", "return grad_output * 2 * x"),
         symptom="not torch.allclose(x.grad, 6 * x)",
     ),
+    "forward reads a parameter of the module": case(
+        "AG108",
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, s = ctx.saved_tensors
+        return grad_output * s
+scale = nn.Parameter(torch.ones(4))
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD([*net.parameters(), scale], lr=0.1)
+Scale.apply(net(torch.randn(3, 4))).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Pass scale to Scale.apply as an argument, and return its gradient from Scale.backward",
+            "def forward(ctx, x):",
+            "def forward(ctx, x, scale):",
+            "return grad_output * s",
+            "return grad_output * s, (grad_output * x).sum(0)",
+            "Scale.apply(net(torch.randn(3, 4)))",
+            "Scale.apply(net(torch.randn(3, 4)), scale)",
+        ),
+        symptom="scale.grad is None",
+    ),
     "backward returns two gradients in each other's place": case(
         "AG108",
         """

@@ -318,4 +318,31 @@ with torch.no_grad():
         ),
         symptom="len(samples) > 1 and torch.equal(samples[0], samples[1])",
     ),
+    "average updated in eval mode": case(
+        "AG411",
+        """
+class Centered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+        self.lin = nn.Linear(4, 4)
+    def forward(self, x):
+        if True:
+            self.mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
+        return self.lin(x - self.mean)
+net = Centered()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for epoch in range(2):
+    net.train()
+    optimizer.zero_grad()
+    net(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+    net.eval()
+    before = net.mean.clone()
+    with torch.no_grad():
+        net(torch.randn(8, 4) + 3)
+""",
+        by("update it under `if self.training:`", "if True:", "if self.training:"),
+        symptom="not torch.equal(net.mean, before)",
+    ),
 }

@@ -194,4 +194,33 @@ for _ in range(2):
         ),
         symptom="rates[0] < 0.1",
     ),
+    "divided losses, and steps in hooks": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in net.parameters()}
+stepped = []
+def step(p):
+    optimizers[p].step()
+    optimizers[p].zero_grad()
+    stepped.append(p)
+def ignore(p):
+    pass
+for p in net.parameters():
+    p.register_post_accumulate_grad_hook(step)
+for x in torch.randn(4, 8, 4):
+    loss = net(x).pow(2).mean() / 4
+    loss.backward()
+last = loss.grad_fn.name()
+""",
+        by("Do not divide the loss if each micro-batch is one step", "mean() / 4", "mean()"),
+        by(
+            "to accumulate, call step() after the last backward() of them instead of in a hook",
+            "hook(step)",
+            "hook(ignore)",
+            "last = loss.grad_fn.name()",
+            "last = loss.grad_fn.name()\nfor optimizer in optimizers.values():\n    optimizer.step()",
+        ),
+        symptom="len(stepped) == 8 and last.startswith('Div')",
+    ),
 }

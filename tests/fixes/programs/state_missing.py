@@ -245,4 +245,31 @@ saved = copy.deepcopy({"optimizer": first.state_dict(), "scheduler": schedule.st
 """,
         symptom="scheduler.last_epoch == 2",
     ),
+    "rows sorted, moments not": case(
+        "AG409",
+        """
+table = nn.Parameter(torch.randn(6, 2))
+optimizer = torch.optim.Adam([table], lr=0.1)
+def step():
+    optimizer.zero_grad()
+    (table * torch.arange(1.0, 7.0)[:, None]).pow(2).sum().backward()
+    optimizer.step()
+step()
+before = optimizer.state[table]["exp_avg"].clone()
+index = torch.tensor([5, 3, 1, 0, 2, 4])
+state = optimizer.state[table]
+with torch.no_grad():
+    table.copy_(table[index])
+after = state["exp_avg"].clone()
+step()
+""",
+        by(
+            "Put the state into the same order, by the same index: "
+            "`state['exp_avg'].copy_(state['exp_avg'][index])` for each of these entries of `optimizer.state[parameter]`.",
+            "    table.copy_(table[index])\n",
+            "    table.copy_(table[index])\n"
+            "    for key in ('exp_avg', 'exp_avg_sq'):\n        state[key].copy_(state[key][index])\n",
+        ),
+        symptom="not torch.equal(after, before[index])",
+    ),
 }

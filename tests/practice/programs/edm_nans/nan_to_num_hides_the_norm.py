@@ -76,5 +76,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the normalisation of an all-zero label gives NaN gradients for label_emb, and nan_to_num turns them into zeros at each step",
     names=("label_emb",),
+    values=True,
     repair=("cond = cond / (cond.pow(2).sum(1, keepdim=True) + 1e-8).sqrt()",),
 )

@@ -74,5 +74,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="rows of the attention scores are wholly -inf, so softmax gives NaN, and its gradient is NaN although the rows are masked later",
     names=("softmax",),
+    values=True,
     repair=("scores = scores.masked_fill(~allowed, -1e9)",),
 )
