@@ -21,6 +21,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipp
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
+from autograd_inspector.rules.ag601_replicas_diverge.overwritten import gradients_overwritten
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.parts_parted import parts_parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
@@ -92,6 +93,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from weights_exchanged(analysis)
     yield from statistics_left(analysis)
     yield from outer_steps(analysis)
+    yield from gradients_overwritten(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
