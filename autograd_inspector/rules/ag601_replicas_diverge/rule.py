@@ -19,6 +19,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.left_over import left_over_
 from autograd_inspector.rules.ag601_replicas_diverge.left_statistics import statistics_left
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
+from autograd_inspector.rules.ag601_replicas_diverge.mixed_parts import mixed_parts
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
 from autograd_inspector.rules.ag601_replicas_diverge.overwritten import gradients_overwritten
@@ -99,6 +100,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)
+    yield from mixed_parts(ranks)
 
 
 def compare_last(
