@@ -29,8 +29,10 @@ from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_p
 from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.sent_again import sums_sent_back
+from autograd_inspector.rules.ag601_replicas_diverge.sent_graphs import graphs_sent
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
+from autograd_inspector.rules.ag601_replicas_diverge.stale_lists import replaced_averaged
 from autograd_inspector.rules.ag601_replicas_diverge.summands import summands_for_sums
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
 from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed_copies
@@ -95,6 +97,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from statistics_left(analysis)
     yield from outer_steps(analysis)
     yield from gradients_overwritten(analysis)
+    yield from replaced_averaged(analysis)
+    yield from graphs_sent(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
