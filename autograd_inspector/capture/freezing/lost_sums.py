@@ -56,7 +56,7 @@ def _unread(
         for storage in {copies.storage(tensor) for tensor in op[OP_INPUTS]} - written:
             if storage not in lost:
                 continue
-            call, results = lost.pop(storage), copies.carried_on(storage, op[OP_OUTPUTS])
+            call, results = lost.pop(storage), [] if written else copies.carried_on(storage, op[OP_OUTPUTS])
             lost |= dict.fromkeys(results, call)
             if not results:
                 read.add(call.site)
