@@ -11,13 +11,13 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.advice.remedies.cuts import recorded
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.callers import callee
+from autograd_inspector.analysis.callers import callee, flag_against
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.model.remedy import Remedies, WriteInto
+from autograd_inspector.model.remedy import Remedies, SetArgument, WriteInto
 from autograd_inspector.source.fragments import uncommented
 
 _AGAIN = (
@@ -40,8 +40,17 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
         f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
         fix,
         dedupe_locations([*first, *analysis.user_frames(op.site, "computed here")]),
-        (*_written_in_place(analysis, op), *recorded(analysis, cut, region)),
+        (*_told(analysis, region), *_written_in_place(analysis, op), *recorded(analysis, cut, region)),
     )
+
+
+def _told(analysis: Analysis, region: Region) -> Iterator[Remedies]:
+    """A library's function is told to leave grad mode on."""
+    frames = analysis.capture.site(region.site)
+    place = analysis.capture.place(region.site)
+    flag = flag_against(frames) if place is not None and not place.library else ""
+    if place is not None and flag:
+        yield (SetArgument(place, callee(place).rpartition(".")[2], flag, "True"),)
 
 
 def _written_in_place(analysis: Analysis, op: Op) -> Iterator[Remedies]:
@@ -98,7 +107,12 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
     by_library = any(frame.library for frame in analysis.capture.site(region.site)[:1])
     called = callee(place) if by_library and place is not None and not place.library else ""
     if called:
-        fix = f"Compute it without `{called}()`, which switches grad mode off."
+        flag = flag_against(analysis.capture.site(region.site))
+        fix = (
+            f"Pass `{flag}=True` to `{called}()`: it switches grad mode off otherwise."
+            if flag
+            else f"Compute it without `{called}()`, which switches grad mode off."
+        )
         return f"{api} of `{called}()` was active", fix, first
     if place is None or place.function in frames:
         return f"{api} was active", fix, first

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from autograd_inspector.model.location import Location
-from autograd_inspector.source.fragments import expression, is_path
+from autograd_inspector.source.fragments import expression, is_path, statement
 from autograd_inspector.source.writing import written
 
 
@@ -46,3 +47,24 @@ def called_function(text: str) -> str:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name
     return ""
+
+
+def flag_against(frames: Sequence[Location]) -> str:
+    """The argument by which a library's functions were asked not to enter what the innermost line enters: ``sync_grads``.
+
+    ``with nullcontext() if sync_grads else torch.no_grad():``, where each function hands the argument on by its name.
+    """
+    own = [frame for frame in frames if frame.library]
+    parsed = [line for frame in own if (line := statement(frame.source)) is not None]
+    if len(parsed) < max(len(own), 1):
+        return ""
+    handed = {word.arg for line in parsed[1:] for node in ast.walk(line) for word in _words(node)}
+    for node in ast.walk(parsed[0]):
+        match node:
+            case ast.IfExp(test=ast.Name(name)) if name in handed:
+                return name
+    return ""
+
+
+def _words(node: ast.AST) -> list[ast.keyword]:
+    return node.keywords if isinstance(node, ast.Call) else []

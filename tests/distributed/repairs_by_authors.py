@@ -255,4 +255,77 @@ BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "zero2_owner_by_reduce": (("dist.reduce(p.grad, dst=i % world)  # also", "dist.all_reduce(p.grad)"),),
+    "average_of_replaced_head": (("for p in shared:", "for p in model.parameters():"),),
+    "averaged_over_tensor_parallel_ranks": (
+        (
+            "    [dist.new_group([0, 2]), dist.new_group([1, 3])]\n",
+            "    rows = [dist.new_group([0, 2]), dist.new_group([1, 3])]\n",
+        ),
+        ("global model, opt, replica", "global model, opt, replica, alike"),
+        ("    replica = rank // 2\n", "    replica = rank // 2\n    alike = rows[rank % 2]\n"),
+        ("dist.all_reduce(p.grad)  # cause", "dist.all_reduce(p.grad, group=alike)"),
+        ("p.grad /= dist.get_world_size()  # also", "p.grad /= dist.get_world_size(alike)"),
+    ),
+    "experts_averaged_with_the_rest": (
+        (
+            "    for p in module.parameters():  # also\n        dist.all_reduce(p.grad)",
+            (
+                "    for name, p in module.named_parameters():\n"
+                '        if name.startswith("expert"):\n'
+                "            p.grad /= dist.get_world_size()\n"
+                "            continue\n"
+                "        dist.all_reduce(p.grad)"
+            ),
+        ),
+    ),
+    "flat_offset_stuck": (("    at += p.numel()  # also", "        at += p.numel()"),),
+    "gradients_kept_in_buckets": (
+        ("[p.grad for p in model.parameters()]  # cause", "[p.grad.clone() for p in model.parameters()]"),
+    ),
+    "kv_gathered_without_gradient": (
+        (
+            (
+                "    parts = [torch.empty_like(t) for _ in range(dist.get_world_size())]\n"
+                "    dist.all_gather(parts, t.contiguous())  # cause\n"
+                "    return torch.cat(parts)  # also"
+            ),
+            "    return torch.cat(torch.distributed.nn.functional.all_gather(t.contiguous()))",
+        ),
+    ),
+    "server_keeps_last_gradient": (
+        (
+            "            p.grad = torch.empty_like(p)  # also\n            dist.recv(p.grad, worker)  # cause",
+            (
+                "            new = torch.empty_like(p)\n"
+                "            dist.recv(new, worker)\n"
+                "            p.grad = new if p.grad is None else p.grad + new"
+            ),
+        ),
+        ("    opt.step()\n\n\ndef work", "    opt.step()\n    opt.zero_grad()\n\n\ndef work"),
+    ),
+    "weights_received_into_copies": (("dist.recv(value.clone(), 0)", "dist.recv(value, 0)"),),
+    "zero2_overwrites_micro_batches": (
+        ("    shard.grad = own", "    shard.grad = own if shard.grad is None else shard.grad + own"),
+    ),
+    "diloco_delta_of_own": (("        averaged(s.grad)  # cause", "        s.grad = averaged(s.grad)"),),
+    "experts_all_to_all_lists": (
+        (
+            "def exchange(parts):\n",
+            (
+                "def exchange(parts):\n"
+                "    arrived = [torch.empty_like(p) for p in parts]\n"
+                "    return list(dist.nn.functional.all_to_all(arrived, [p.contiguous() for p in parts]))\n"
+                "\n"
+                "\n"
+                "def by_messages(parts):\n"
+            ),
+        ),
+        ("from torch import nn\n", "import torch.distributed.nn.functional\nfrom torch import nn\n"),
+    ),
+    "batch_given_to_distribute_tensor": (
+        (
+            "    return distribute_tensor(local, mesh, [Shard(0)])  # cause\n",
+            "    return DTensor.from_local(local, mesh, [Shard(0)])\n",
+        ),
+    ),
 }

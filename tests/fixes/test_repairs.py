@@ -68,6 +68,7 @@ def test_repair_cures(name, repair: Repair):
 
 
 NO_ADVICE = {
+    "advice/grad_mode_problems.py: Pass `{}=True` to": "of several ranks",
     "rules/ag105_left_autograd.py: NumPy cannot take {}{} which requires grad": "a message",
     "rules/ag105_left_autograd.py: Use torch.distributed.nn.functional.{}, which has a gradient. If": "of ranks",
     "rules/ag202_unseen_edit/arrays.py: NumPy alias made here": "what a location is called",

@@ -21,9 +21,10 @@ _ROLES = {
     "stepped": "step() called here",
     "declared": "declared as replicated here",
     "came back": "to_local() called here",
+    "dealt out": "distribute_tensor() called here",
 }
 
-_OF_TENSORS = ("declared", "came back")
+_OF_TENSORS = ("declared", "came back", "dealt out")
 """Not of weights, which have names."""
 
 
@@ -42,10 +43,13 @@ def moments_of(
     moments: list[Moment] = []
     told = 0
     # What an optimizer has before it runs the closure that makes the gradients.
+    begun = min((step.at for step in capture.steps), default=len(capture.ops))
     early = {step.start for step in capture.steps if step.computed}
     for event in events:
         if event.what == "gradients" and event.at in early:
             continue
+        if event.what == "dealt out" and event.at <= begun:
+            continue  # Of weights one rank's are to be those of all when training begins.
         if event.what == "buffers":
             common = read if replicas else frozenset[int]()
             called = list(event.names)

@@ -1,4 +1,4 @@
-"""Copies of parameters that ranks summed, and that are gone: nothing read the sums."""
+"""Copies of parameters, or of gradients, that ranks summed or received, and that are gone: nothing read the results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from autograd_inspector.capture.freezing.discarded_results import memory_of_parameters
+from autograd_inspector.capture.observers.optimizers.spread import rank_here
 from autograd_inspector.capture.recording.raw_records import (
     OP_CALL,
     OP_INPUTS,
@@ -22,8 +23,13 @@ _SUMS = ("sum", "avg")
 
 
 def lost_sums(recording: Recording) -> Iterator[SumLost]:
-    """One event for each line all of whose sums are gone unread: to write to them behind the call is not to read."""
-    sums = {e.at: e for e in recording.events if isinstance(e, Communicated) and e.op in _SUMS and e.world > 1}
+    """One event for each line all of whose results are gone unread: to write to them behind the call is not to read.
+
+    Nor is it to compute as many numbers of them, which nothing reads either: the mean of the sum.
+    """
+    rank, _ = rank_here(before=recording.rank)
+    calls = [event for event in recording.events if isinstance(event, Communicated) and event.world > 1]
+    sums = {call.at: call for call in calls if call.op in _SUMS or (not call.op and 0 <= call.peer != rank)}
     if not sums:
         return
     copies = _Copies(recording)
@@ -48,8 +54,12 @@ def _unread(
     for index, op in recording.ops.items():
         written = {write.storage for write in op[OP_WRITES]}
         for storage in {copies.storage(tensor) for tensor in op[OP_INPUTS]} - written:
-            if storage in lost:
-                read.add(lost.pop(storage).site)
+            if storage not in lost:
+                continue
+            call, results = lost.pop(storage), [] if written else copies.carried_on(storage, op[OP_OUTPUTS])
+            lost |= dict.fromkeys(results, call)
+            if not results:
+                read.add(call.site)
         if op[OP_TRAITS] & _ASIDE:
             continue
         if index in sums:
@@ -64,7 +74,10 @@ class _Copies:
 
     def __init__(self, recording: Recording) -> None:
         self._registry = recording.registry
-        self._parameters = memory_of_parameters(recording)
+        known = recording.registry.entries
+        given = ((known.get(write.gradient), write.tensor) for write in recording.grad_writes)
+        gradients = {entry.storage: tensor for entry, tensor in given if entry is not None and entry.storage >= 0}
+        self._parameters = gradients | memory_of_parameters(recording)
         self.of: dict[int, tuple[int, ...]] = {}
 
     def storage(self, tensor: int) -> int:
@@ -79,6 +92,15 @@ class _Copies:
         storage = self.storage(outputs[0])
         if storage >= 0 and storage not in self._parameters and self._size(outputs[0]) == sum(map(self._size, inputs)):
             self.of[storage] = tuple(dict.fromkeys(tensor for source in sources for tensor in source))
+
+    def carried_on(self, storage: int, outputs: tuple[int, ...]) -> list[int]:
+        """The memory in which an op that was given a copy returned as many numbers, of which nothing is left either."""
+        size = sum(self._size(tensor) for tensor in self.of[storage])
+        results = [tensor for tensor in outputs if self.storage(tensor) not in (-1, storage)]
+        if not results or len(results) < len(outputs) or any(self._size(tensor) != size for tensor in results):
+            return []
+        self.of |= {self.storage(tensor): self.of[storage] for tensor in results}
+        return [self.storage(tensor) for tensor in results]
 
     def _source(self, tensor: int) -> tuple[int, ...]:
         storage = self.storage(tensor)

@@ -99,6 +99,13 @@ def _problem(
             "are then summed.",
             (),
         ),
+        "dealt out": (
+            f"the tensor given to distribute_tensor() differs {between}, and only that of one rank is sent out: what the other ranks "
+            "gave it is never used",
+            "Make a DTensor of what each rank has itself: `DTensor.from_local(x, mesh, [Shard(0)])`. Or give distribute_tensor() the "
+            "same whole batch on every rank.",
+            (),
+        ),
     }[what]
     places = tuple(place for done in (*lines, line) for place in done.places)
     return Problem("warning", message, fix, places, names)

@@ -19,16 +19,20 @@ from autograd_inspector.rules.ag601_replicas_diverge.left_over import left_over_
 from autograd_inspector.rules.ag601_replicas_diverge.left_statistics import statistics_left
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
+from autograd_inspector.rules.ag601_replicas_diverge.mixed_parts import mixed_parts
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
+from autograd_inspector.rules.ag601_replicas_diverge.overwritten import gradients_overwritten
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.parts_parted import parts_parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
 from autograd_inspector.rules.ag601_replicas_diverge.pending import used_while_running
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.sent_again import sums_sent_back
+from autograd_inspector.rules.ag601_replicas_diverge.sent_graphs import graphs_sent
 from autograd_inspector.rules.ag601_replicas_diverge.shards import unsynced_shards
 from autograd_inspector.rules.ag601_replicas_diverge.shares_lost import shares_lost
+from autograd_inspector.rules.ag601_replicas_diverge.stale_lists import replaced_averaged
 from autograd_inspector.rules.ag601_replicas_diverge.summands import summands_for_sums
 from autograd_inspector.rules.ag601_replicas_diverge.summed_again import summed_again
 from autograd_inspector.rules.ag601_replicas_diverge.summed_copies import summed_copies
@@ -92,11 +96,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from weights_exchanged(analysis)
     yield from statistics_left(analysis)
     yield from outer_steps(analysis)
+    yield from gradients_overwritten(analysis)
+    yield from replaced_averaged(analysis)
+    yield from graphs_sent(analysis)
 
 
 def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)
+    yield from mixed_parts(ranks)
 
 
 def compare_last(

@@ -1,4 +1,4 @@
-"""AG601 where ranks average copies of their weights, and nothing uses the averages."""
+"""AG601 where ranks exchange copies of weights or gradients, and nothing uses the results."""
 
 from __future__ import annotations
 
@@ -6,27 +6,46 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.lost_copies import LostCopies, lost_copies
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.program_events import SumLost
 from autograd_inspector.model.wording import agree, summarize_names
 
 
 def sums_lost(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each line, of weights that each rank steps with gradients of its own."""
-    reached = analysis.reductions.reached if not analysis.reductions.meant else ()
-    alone = {tensor: each.step for each in reversed(reached) for tensor in each.local}
-    for event in analysis.capture.events_of(SumLost):
-        own = [tensor for tensor in event.tensors if tensor in alone]
-        if not own:
-            continue
-        names = names_of(analysis, own)
+    """One finding for each line."""
+    for found in lost_copies(analysis.capture, analysis.reductions):
+        names = names_of(analysis, found.tensors)
+        message, fix = _told(found, names)
+        what = "copies summed here" if found.step is not None else "received here"
         yield Problem(
             "warning",
-            f"{event.name} sums copies of {summarize_names(names)} over the ranks, and nothing uses the sums: "
-            f"{agree(names, 'the weight keeps its value', 'the weights keep their values')}, which each rank trains by itself",
-            "Write the averages back on every rank, under torch.no_grad(): `p.copy_(average)`. Or call it on the weight itself: "
-            f"`dist.{event.name}(p.data)`.",
-            analysis.places((event, "copies summed here"), (alone[own[0]], "step() called here")),
+            message,
+            fix,
+            analysis.places((found.event, what), (found.step, "step() called here")),
             tuple(names),
-            ops=(event.at,),
+            ops=(found.event.at,),
         )
+
+
+def _told(found: LostCopies, names: list[str]) -> tuple[str, str]:
+    """(the message, the fix)."""
+    call, whose = found.event.name, summarize_names(names)
+    if found.of == "received":
+        return (
+            f"{call} receives into copies of {whose}, and nothing uses the copies: "
+            f"{agree(names, 'the weight keeps its value', 'the weights keep their values')}",
+            f"Receive into the weight itself: give {call} `p.data`. Or copy the result into it, under torch.no_grad(): "
+            "`p.copy_(received)`.",
+        )
+    if found.of == "gradients":
+        return (
+            f"{call} sums copies of the {agree(names, 'gradient', 'gradients')} of {whose} over the ranks, and nothing uses the sums: "
+            "step() uses what this rank assigned to .grad",
+            f"Assign the average: `p.grad = average`. Or call it on the gradient itself: `dist.{call}(p.grad)`.",
+        )
+    return (
+        f"{call} sums copies of {whose} over the ranks, and nothing uses the sums: "
+        f"{agree(names, 'the weight keeps its value', 'the weights keep their values')}, which each rank trains by itself",
+        "Write the averages back on every rank, under torch.no_grad(): `p.copy_(average)`. Or call it on the weight itself: "
+        f"`dist.{call}(p.data)`.",
+    )

@@ -64,7 +64,7 @@ def run():
 
 TRUTH = Truth(
     fault="no gradient through all_gather",
-    names=("image.weight",),
+    names=("image.weight", "sync_grads=True"),
     rule="AG102",
     raises="does not require grad",
 )

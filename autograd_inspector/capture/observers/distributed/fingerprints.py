@@ -24,7 +24,7 @@ from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import DataMet, WeightsMet
 
-What = Literal["weights", "buffers", "gradients", "stepped", "declared", "came back", "kept"]
+What = Literal["weights", "buffers", "gradients", "stepped", "declared", "came back", "dealt out", "kept"]
 _TENSOR = "torch.distributed.tensor"
 _MOST = 64
 """Batches, calls and steps that are looked at."""
@@ -52,9 +52,11 @@ class Fingerprints:
             into.when_loaded(_TENSOR, lambda: self._guard.run(self._observe, into))
 
     def _observe(self, into: Installation) -> None:
-        kind = sys.modules[_TENSOR].DTensor
+        module: Any = sys.modules[_TENSOR]
+        kind = module.DTensor
         observed(into, kind, "from_local", before=self._declared, guard=self._guard)
         observed(into, kind, "to_local", before=self._taken, guard=self._guard)
+        observed(into, module, "distribute_tensor", before=self._dealt_out, guard=self._guard)
 
     def _taken(self, spread: Any, _args: Any, _kwargs: Any) -> None:
         """The program goes on with this rank's part of a tensor: the gradient of that comes back in one declared so."""
@@ -110,6 +112,21 @@ class Fingerprints:
             site = taken if taken >= 0 else recording.stacks.here(0)
             what: What = "came back" if taken >= 0 else "declared"
             recording.events.append(WeightsMet(at, site, "DTensor.from_local", (tensor,), (number,), what, (ranks,)))
+
+    def _dealt_out(self, whole: Any, args: Any, kwargs: Any) -> None:
+        """A tensor of one rank is sent to the others, in parts or as it is, whatever these gave."""
+        recording = self._recording
+        mesh = kwargs.get("device_mesh", args[1] if len(args) > 1 else None)
+        if not self._reads() or mesh is None or kwargs.get("src_data_rank", 0) is None or local_of(whole) is not None:
+            return
+        number = fingerprint(whole)
+        if number is not None and self._told["dealt out"] < _MOST:
+            self._told["dealt out"] += 1
+            ranks = ",".join(map(str, mesh.mesh.flatten().tolist()))
+            at, site, tensor = len(recording.ops), recording.stacks.here(0), recording.id_of(whole)
+            recording.events.append(
+                WeightsMet(at, site, "distribute_tensor", (tensor,), (number,), "dealt out", (ranks,))
+            )
 
     def _reads(self) -> bool:
         return self._recording.values is not None and several_ranks()
