@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command, in_dark, in_light
-from .shared import shown
 
 pytestmark = pytest.mark.ui
 
@@ -23,9 +22,9 @@ LINES = ["hidden = w.exp()", "hidden.add_(1)", "loss.backward()"]
 
 
 @pytest.fixture(scope="module")
-def page(browser, lab):
+def page(pages):
     """A notebook whose second cell spoiled a saved tensor."""
-    with shown(browser, lab, "marks", SETUP, SPOILED) as found:
+    with pages.shown("marks", SETUP, SPOILED) as found:
         yield found
 
 
