@@ -63,8 +63,8 @@ class Pages:
         self._free.append(page)
 
     @contextmanager
-    def under(self, settings: dict[str, object]) -> Iterator[Shown]:
-        """JupyterLab with no notebook open, loaded under settings of the user's own."""
+    def own(self, settings: dict[str, object]) -> Iterator[Shown]:
+        """A page that is loaded for one test, under settings of the user's own."""
         change(self.lab, settings)
         try:
             page = self._loaded()
@@ -76,8 +76,8 @@ class Pages:
 
     @contextmanager
     def idle(self, name: str, *cells: str, settings: dict[str, object] | None = None) -> Iterator[Shown]:
-        """A notebook whose cells have not run."""
-        with self.under(settings) if settings else self.empty() as page:
+        """A notebook whose cells have not run; with settings, in a page that is loaded for it."""
+        with self.empty() if settings is None else self.own(settings) as page:
             self.lab.notebook(f"{name}.ipynb", *cells)
             self.open(page.page, f"{name}.ipynb")
             yield page
@@ -91,9 +91,11 @@ class Pages:
             yield page
 
     @contextmanager
-    def panel(self, name: str, *cells: str, run: bool = True) -> Iterator[Panel]:
+    def panel(
+        self, name: str, *cells: str, run: bool = True, settings: dict[str, object] | None = None
+    ) -> Iterator[Panel]:
         """A notebook and, beside it, the panel."""
-        with self.idle(name, *cells) as page:
+        with self.idle(name, *cells, settings=settings) as page:
             panel = Panel(page.page)
             if run:
                 command(page.page, "notebook:run-all-cells")

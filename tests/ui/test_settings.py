@@ -22,7 +22,7 @@ def page(pages, request):
     with ExitStack() as stack:
 
         def made(settings: dict[str, object], *cells: str) -> Panel:
-            panel = Panel(stack.enter_context(pages.shown(name, SETUP, *cells, settings=settings)).page)
+            panel = Panel(stack.enter_context(pages.shown(name, SETUP, *cells, settings=settings or None)).page)
             stack.callback(panel.forget)
             return panel
 
