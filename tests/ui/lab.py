@@ -51,10 +51,9 @@ class Lab:
         nbformat.write(written, self.folder / name)
         return self.address(name)
 
-    def address(self, name: str, workspace: str = "") -> str:
+    def address(self, name: str) -> str:
         """Where that notebook is shown, in a workspace of its own: no page restores what another test had open."""
-        workspace = workspace or name.removesuffix(".ipynb")
-        return f"{self.url}/{self.path.format(workspace=workspace)}/{name}?reset"
+        return f"{self.url}/{self.path.format(workspace=name.removesuffix('.ipynb'))}/{name}?reset"
 
 
 KERNEL = "tests"

@@ -1,4 +1,4 @@
-"""One notebook, opened and run once for the tests of a module."""
+"""A widget in a notebook, and the page that it is in."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ class Shown:
 
 
 @contextmanager
-def shown(browser: Browser, lab: Lab, name: str, *cells: str, **options: object) -> Iterator[Shown]:
-    """A page in which a notebook has run; its kernel is shut down at the end."""
-    context = browser.new_context(viewport=SIZE, **options)
+def shown(browser: Browser, lab: Lab, name: str, *cells: str) -> Iterator[Shown]:
+    """A page that is loaded for a notebook, which has run; its kernel is shut down at the end."""
+    context = browser.new_context(viewport=SIZE)
     page = context.new_page()
     watched_page = watched(page)
     try:
