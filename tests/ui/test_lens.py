@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command, in_dark, in_light
+from .pages import tidy
 from .shared import SIZE
 
 pytestmark = pytest.mark.ui
@@ -41,6 +42,7 @@ def cell(page):
 
 def inspected(page, text):
     """The second cell, after that text ran in it."""
+    tidy(page.page)
     found = page.page.locator(".jp-Notebook .jp-Cell").nth(1)
     for source in ("", text):
         page.page.evaluate(

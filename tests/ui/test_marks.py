@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command, in_dark, in_light
+from .pages import tidy
 
 pytestmark = pytest.mark.ui
 
@@ -32,9 +33,11 @@ def page(pages):
 def marked(page):
     """The cell, with its marks; the page must not complain."""
     cell = page.page.locator(".jp-Notebook .jp-Cell").nth(1)
-    if cell.locator(".agi-squiggle").count() == 0:  # Another test left it edited.
-        page.write(1, SPOILED)
-        page.run(1)
+    tidy(page.page)
+    page.write(1, "")  # Whatever the test before left.
+    expect(cell.locator(".agi-squiggle")).to_have_count(0)
+    page.write(1, SPOILED)
+    page.run(1)
     cell.locator(".agi-squiggle").first.wait_for(timeout=RUN)
     yield cell
     page.page.mouse.move(1, 1)
