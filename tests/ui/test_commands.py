@@ -8,9 +8,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command, idle, in_dark, in_light
-from .settings import change
-from .shared import READY, SIZE, shut_down, watched
+from .lab import RUN, command, in_dark, in_light
+from .shared import READY
 
 pytestmark = pytest.mark.ui
 
@@ -21,19 +20,12 @@ HEADED = f"%%autograd_inspect\n{PLAIN}"
 
 
 @pytest.fixture(scope="module")
-def page(browser, lab):
+def page(pages):
     """A notebook in which nothing ran yet, under settings of the user's own."""
-    change(lab, {"depth": 2, "colours": "safe", "keep": 7, "openOnError": False})
-    context = browser.new_context(viewport=SIZE, accept_downloads=True)
-    found = watched(context.new_page())
-    try:
-        idle(found.page, lab.notebook("commands.ipynb", *CELLS))
+    settings = {"depth": 2, "colours": "safe", "keep": 7, "openOnError": False}
+    with pages.idle("commands", *CELLS, settings=settings) as found:
         yield found
         assert found.complaints == []
-    finally:
-        context.close()
-        shut_down(lab)
-        change(lab, {})
 
 
 def activate(page, number):

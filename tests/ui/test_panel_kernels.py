@@ -11,9 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command
-from .panel import KERNEL, Panel, panel_in, panel_of
+from .panel import KERNEL, Panel
 from .programs import SETUP, SPOILED, TRAINED
-from .shared import SIZE, shut_down
 
 pytestmark = pytest.mark.ui
 WAITS = "import time; time.sleep(600)"
@@ -22,10 +21,10 @@ QUICK = 3_000
 
 
 @pytest.fixture
-def panel(browser, lab, request):
+def panel(pages, request):
     """A notebook of the test's own, with two captures; the page must not complain."""
     name = re.sub(r"\W+", "-", request.node.name)
-    with panel_of(browser, lab, name, SETUP, TRAINED, SPOILED, WAITS, run=False) as panel:
+    with pages.panel(name, SETUP, TRAINED, SPOILED, WAITS, run=False) as panel:
         for cell in range(3):
             panel.run(cell)
         panel.expect_entries(2)
@@ -136,10 +135,10 @@ def test_a_closed_notebook(panel):
     panel.expect_entries(2)
 
 
-def test_two_notebooks(browser, lab):
+def test_two_notebooks(pages):
     """The panel follows the one that is looked at, and shows in each what was shown there."""
-    lab.notebook("second.ipynb", SETUP, SPOILED)
-    with panel_of(browser, lab, "first", SETUP, TRAINED) as panel:
+    pages.lab.notebook("second.ipynb", SETUP, SPOILED)
+    with pages.panel("first", SETUP, TRAINED) as panel:
         panel.expect_entries(1)
         panel.pick(panel.entry("loss"))
         panel.open("second.ipynb")
@@ -164,44 +163,41 @@ def test_a_console_of_the_notebook(panel):
     panel.pick(panel.entry("hidden"))
 
 
-def test_two_browser_tabs(browser, lab):
+def test_two_browser_tabs(pages):
     """What is done in one page is seen in the other, which stays in step after a reload, too."""
-    address = lab.notebook("pages.ipynb", SETUP, TRAINED)
-    context = browser.new_context(viewport=SIZE)
-    try:
-        with panel_in(context, address) as first:
-            first.expect_entries(1)
-            command(first.page, "docmanager:save")
-            with panel_in(context, lab.address("pages.ipynb", "other"), run=False) as second:
-                second.expect_entries(1)
-                first.choose(first.entry("loss"), "Rename")
-                first.page.keyboard.type("both see this")
-                first.page.keyboard.press("Enter")
-                expect(second.entries).to_contain_text(["both see this"])
-                second.entry("both see this").click()
-                second.widget.wait_for(timeout=RUN)
-                second.entry("both see this").get_by_role("button").first.press("Delete")
-                first.expect_entries(0)
-                expect(first.root).to_contain_text("No captures yet")
-                assert first.complaints == second.complaints == []
-    finally:
-        context.close()
-        shut_down(lab)
+    with pages.panel("both", SETUP, TRAINED) as first, pages.empty() as other:
+        first.expect_entries(1)
+        command(first.page, "docmanager:save")
+        second = Panel(other.page)
+        pages.open(second.page, "both.ipynb")
+        second.show()
+        second.expect_entries(1)
+        first.choose(first.entry("loss"), "Rename")
+        first.page.keyboard.type("both see this")
+        first.page.keyboard.press("Enter")
+        expect(second.entries).to_contain_text(["both see this"])
+        second.entry("both see this").click()
+        second.widget.wait_for(timeout=RUN)
+        second.entry("both see this").get_by_role("button").first.press("Delete")
+        first.expect_entries(0)
+        expect(first.root).to_contain_text("No captures yet")
+        assert first.complaints == second.complaints == []
+        second.forget()
 
 
-def test_a_kernel_without_the_package(browser, lab):
+def test_a_kernel_without_the_package(pages):
     """One line says how to install it; a moment after it is loaded the panel says what to run."""
-    with panel_of(browser, lab, "without", "%load_ext autograd_inspector", run=False) as panel:
+    with pages.panel("without", "%load_ext autograd_inspector", run=False) as panel:
         expect(panel.root).to_contain_text("%pip install autograd_inspector")
         panel.run(0)
         expect(panel.root).to_contain_text("No captures yet", timeout=RUN)
         assert panel.complaints == []
 
 
-def test_other_versions_are_refused(browser, lab):
+def test_other_versions_are_refused(pages):
     """A kernel that speaks a newer protocol is told by one line that says what to upgrade, and where."""
     newer = "from autograd_inspector.kernel.hub import messages\nmessages.PROTOCOL = 99\n%load_ext autograd_inspector"
-    with panel_of(browser, lab, "newer", newer) as panel:
+    with pages.panel("newer", newer) as panel:
         expect(panel.root).to_contain_text("is newer than this JupyterLab extension", timeout=RUN)
         expect(panel.root).to_contain_text("pip install --upgrade autograd_inspector where JupyterLab is installed")
         assert panel.complaints == []
@@ -217,9 +213,9 @@ for number in range(200):
 """
 
 
-def test_two_hundred_captures(browser, lab):
+def test_two_hundred_captures(pages):
     """All are listed and can be walked by keys; the last is shown within a second."""
-    with panel_of(browser, lab, "many", SETUP, MANY, run=False) as panel:
+    with pages.panel("many", SETUP, MANY, run=False) as panel:
         panel.run(0)
         panel.run(1)
         panel.expect_entries(200)
@@ -233,11 +229,11 @@ def test_two_hundred_captures(browser, lab):
         assert panel.complaints == []
 
 
-def test_fifty_thousand_nodes(browser, lab):
+def test_fifty_thousand_nodes(pages):
     """A very large capture is shown in the panel."""
     large = "%%autograd_inspect\nwith torch.enable_grad():\n    y = x\n    for _ in range(50_000): y = y * 1.0\n"
     grad = "x = torch.ones(2, requires_grad=True)"
-    with panel_of(browser, lab, "large", SETUP, grad, large, run=False) as panel:
+    with pages.panel("large", SETUP, grad, large, run=False) as panel:
         for cell in range(3):
             panel.run(cell)
         panel.expect_entries(1)

@@ -11,7 +11,6 @@ from playwright.sync_api import expect
 
 from .lab import in_dark, in_light
 from .programs import SETUP
-from .shared import shown
 
 pytestmark = pytest.mark.ui
 
@@ -34,8 +33,8 @@ ROWS = "gradient norm, modules by steps"
 
 
 @pytest.fixture(scope="module")
-def page(browser, lab):
-    with shown(browser, lab, "vitals", SETUP, LOOP) as found:
+def page(pages):
+    with pages.shown("vitals", SETUP, LOOP) as found:
         yield found
         assert found.complaints == []
 

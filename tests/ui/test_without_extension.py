@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command, running_lab
-from .shared import SIZE, shown, shut_down
+from .pages import Pages
 
 pytestmark = pytest.mark.ui
 
@@ -22,16 +22,19 @@ WIDGET = ".autograd-inspector[data-state='ready']"
 
 
 @pytest.fixture(scope="module")
-def bare_lab(tmp_path_factory):
+def bare_pages(browser, tmp_path_factory):
     """JupyterLab that knows widgets, and not our extension."""
-    with running_lab(tmp_path_factory.mktemp("bare"), without=("autograd-inspector",)) as server:
-        yield server
+    with (
+        running_lab(tmp_path_factory.mktemp("bare"), without=("autograd-inspector",)) as server,
+        Pages(browser, server) as pages,
+    ):
+        yield pages
 
 
 @pytest.fixture(scope="module")
-def saved(browser, bare_lab):
+def saved(bare_pages):
     """The name of a notebook that was run there and saved; while the widget lived, it stood there alone."""
-    with shown(browser, bare_lab, "bare", SETUP, STEP) as found:
+    with bare_pages.shown("bare", SETUP, STEP) as found:
         expect(found.page.locator(WIDGET)).to_be_visible(timeout=RUN)
         expect(found.page.locator(STATIC)).to_be_hidden()
         command(found.page, "docmanager:save")
@@ -39,21 +42,16 @@ def saved(browser, bare_lab):
 
 
 @pytest.fixture
-def opened(browser, bare_lab):
+def opened(bare_pages):
     """Opens a notebook again, when its kernel is gone."""
-    context = browser.new_context(viewport=SIZE)
-    page = context.new_page()
+    with bare_pages.empty() as shown:
 
-    def reopened(name, **arguments):
-        page.goto(f"{bare_lab.url}/lab?reset")
-        page.wait_for_selector("#jp-main-dock-panel", timeout=RUN)
-        command(page, "docmanager:open", {"path": name, **arguments})
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=RUN)
-        return page
+        def reopened(name, **arguments):
+            command(shown.page, "docmanager:open", {"path": name, **arguments})
+            shown.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=RUN)
+            return shown.page
 
-    yield reopened
-    context.close()
-    shut_down(bare_lab)
+        yield reopened
 
 
 def assert_answers(page):
@@ -78,11 +76,11 @@ def test_with_another_kernel_no_error_stands_in_its_place(opened, saved):
     assert_answers(page)
 
 
-def test_an_untrusted_copy_tells_it_in_the_same_order(opened, saved, bare_lab):
+def test_an_untrusted_copy_tells_it_in_the_same_order(opened, saved, bare_pages):
     """Without style and picture, and without words of either."""
-    notebook = json.loads((bare_lab.folder / saved).read_text())
+    notebook = json.loads((bare_pages.lab.folder / saved).read_text())
     notebook["cells"][1]["source"] = [*notebook["cells"][1]["source"], "\n# a change that nobody signed"]
-    (bare_lab.folder / "untrusted.ipynb").write_text(json.dumps(notebook))
+    (bare_pages.lab.folder / "untrusted.ipynb").write_text(json.dumps(notebook))
     page = opened("untrusted.ipynb", kernelPreference=NO_KERNEL)
     assert_answers(page)
     expect(page.locator(f"{STATIC} style")).to_have_count(0)
