@@ -26,7 +26,9 @@ class ScaledAfterClipping(Struct, frozen=True):
     summed: int
 
 
-def scaled_after(analysis: Analysis, sources: GradientSources, clipping: Container[int]) -> Iterator[ScaledAfterClipping]:
+def scaled_after(
+    analysis: Analysis, sources: GradientSources, clipping: Container[int]
+) -> Iterator[ScaledAfterClipping]:
     """Each line once. What is scaled in parts (layer by layer, a new head) has another factor on purpose."""
     told: set[int] = set()
     for step in analysis.capture.steps if clipping else ():

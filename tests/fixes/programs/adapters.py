@@ -36,6 +36,40 @@ for turn in range(3):
         ),
         symptom="not moves",
     ),
+    "a penalty is computed of a frozen discriminator": case(
+        "AG406",
+        """
+generator, discriminator = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nn.Linear(4, 1))
+opt_g = torch.optim.SGD(generator.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(discriminator.parameters(), lr=0.1)
+for turn in range(2):
+    discriminator.requires_grad_(True)
+    real = torch.randn(8, 3)
+    opt_d.zero_grad()
+    discriminator(real).mean().backward()
+    opt_d.step()
+    discriminator.requires_grad_(False)
+    opt_g.zero_grad()
+    discriminator(generator(torch.randn(8, 2))).mean().backward()
+    opt_g.step()
+    opt_d.zero_grad()
+    real.requires_grad_(True)
+    torch.autograd.grad(discriminator(real).sum(), real, create_graph=True)[0].pow(2).mean().backward()
+    opt_d.step()
+    moves = discriminator[0].weight.grad is not None
+""",
+        by(
+            "Call requires_grad_(True) on them before the loss that trains them is computed",
+            "    real.requires_grad_",
+            "    discriminator.requires_grad_(True)\n    real.requires_grad_",
+        ),
+        by(
+            "remove the step() calls after which nothing moves",
+            "    opt_d.step()\n    moves = discriminator[0].weight.grad is not None",
+            "    moves = True",
+        ),
+        symptom="not moves",
+    ),
     "an adapter is frozen at zero": case(
         "AG106",
         """
