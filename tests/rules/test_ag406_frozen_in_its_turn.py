@@ -39,7 +39,14 @@ def adversaries(*, thaw=False, read=lambda x: None, stepped=True):
 def test_a_penalty_in_a_step_of_its_own():
     """Its backward only reaches the samples."""
     diagnosed(
-        adversaries, "AG406", "# frozen", "0.weight", "only reaches real", "opt_d", severity="warning", where=adversaries
+        adversaries,
+        "AG406",
+        "# frozen",
+        "0.weight",
+        "only reaches real",
+        "opt_d",
+        severity="warning",
+        where=adversaries,
     )
 
 

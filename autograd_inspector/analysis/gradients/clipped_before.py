@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
@@ -27,7 +27,7 @@ class ScaledAfterClipping(Struct, frozen=True):
 
 
 def scaled_after(
-    analysis: Analysis, sources: GradientSources, clipping: Container[int]
+    analysis: Analysis, sources: GradientSources, clipping: Collection[int]
 ) -> Iterator[ScaledAfterClipping]:
     """Each line once. What is scaled in parts (layer by layer, a new head) has another factor on purpose."""
     told: set[int] = set()
@@ -50,7 +50,7 @@ def scaled_after(
                 yield ScaledAfterClipping(step, clipped[first], ops[first], tuple(ops), summed)
 
 
-def _clipped(analysis: Analysis, consumed: Consumed, since: int, clipping: Container[int]) -> GradRead | None:
+def _clipped(analysis: Analysis, consumed: Consumed, since: int, clipping: Collection[int]) -> GradRead | None:
     """The one read of a gradient by clipping, behind the last backward; None where it is clipped more often."""
     if not consumed.contributions:
         return None
@@ -61,7 +61,7 @@ def _clipped(analysis: Analysis, consumed: Consumed, since: int, clipping: Conta
     return read if len(mine) == 1 and read is not None and read.at >= consumed.contributions[-1].end else None
 
 
-def _scaled(analysis: Analysis, consumed: Consumed, read: GradRead, clipping: Container[int]) -> Iterator[Op]:
+def _scaled(analysis: Analysis, consumed: Consumed, read: GradRead, clipping: Collection[int]) -> Iterator[Op]:
     """The ops that multiply a clipped gradient by one number, which is not 1."""
     for op in consumed.contributions[-1].rewrites:
         numbers = analysis.capture.given.get(op.index, {}).values()
