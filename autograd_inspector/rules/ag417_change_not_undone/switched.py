@@ -33,7 +33,7 @@ def _problem(analysis: Analysis, found: LeftSwitched) -> Problem:
         f"{event.before} to {event.after}, and {agree(names, 'gets', 'get')} none {since}: nothing sets it back",
         f"Set {again} again before training continues."
         if found.for_a_look
-        else f"Set {again} again if this part is to be trained. If it is switched off on purpose, nothing needs to change.",
+        else f"Set {again} again if this part should be trained. If it is switched off on purpose, nothing needs to change.",
         analysis.places(
             (event if event.site >= 0 else None, "set here"),
             (found.resumed, "training continues here"),

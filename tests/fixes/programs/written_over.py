@@ -249,7 +249,7 @@ for i in range(4):
     learns = net.low.weight.grad is not None
 """,
         by(
-            "Set `deep = True` again if this part is to be trained. If it is switched off on purpose, nothing needs to change",
+            "Set `deep = True` again if this part should be trained. If it is switched off on purpose, nothing needs to change",
             "    optimizer.zero_grad()\n",
             "    net.deep = True\n    optimizer.zero_grad()\n",
         ),
