@@ -70,6 +70,45 @@ for turn in range(2):
         ),
         symptom="not moves",
     ),
+    "a model is frozen for the turn of its actor": case(
+        "AG406",
+        """
+class Frozen:
+    def __init__(self, net):
+        self.parameters = net.parameters()
+    def __enter__(self):
+        for p in self.parameters:
+            p.requires_grad_(False)
+    def __exit__(self, *error):
+        for p in self.parameters:
+            p.requires_grad_(True)
+
+model, skip, actor = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+opt_m = torch.optim.SGD([*model.parameters(), *skip.parameters()], lr=0.1)
+opt_a = torch.optim.SGD(actor.parameters(), lr=0.1)
+for _ in range(3):
+    x = torch.randn(4, 3)
+    opt_m.zero_grad()
+    (skip(x).pow(2).mean() + model(x).pow(2).mean()).backward()
+    opt_m.step()
+    learns = model.weight.grad is not None
+    with Frozen(model):
+        opt_a.zero_grad()
+        model(actor(x)).mean().backward()
+        opt_a.step()
+""",
+        by(
+            "Call requires_grad_(True) on them after opt_a.step()",
+            "        opt_a.step()\n",
+            "        opt_a.step()\n    model.requires_grad_(True)\n",
+        ),
+        by(
+            "If a context manager does so, let it keep a list: a generator of parameters can be iterated only once",
+            "self.parameters = net.parameters()",
+            "self.parameters = list(net.parameters())",
+        ),
+        symptom="not learns",
+    ),
     "an adapter is frozen at zero": case(
         "AG106",
         """
