@@ -118,7 +118,7 @@ def _values(module: nn.Module) -> _Values:
     values = {
         name: _PLAIN[value] if value is None or value is True or value is False else type(value).__name__
         for name, value in items_of(attributes)
-        if name not in _BASE and type(name) is str
+        if type(name) is str and name not in _BASE
     }
     for name, child in items_of(own_children(module)):
         values[name] = "None" if child is None else type(child).__name__
