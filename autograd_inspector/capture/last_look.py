@@ -8,6 +8,7 @@ from typing import Any
 from autograd_inspector.capture.failing import Failures, origin
 from autograd_inspector.capture.observers.backward.living import walk_alive
 from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.observers.modules.own_switches import note_lines
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.modules.unmatched_freezing import note_unmatched_freezing
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
@@ -37,6 +38,7 @@ class LastLook:
         for number, optimizer in optimizers.alive():
             self._look(optimizers.snapshot, optimizer, number)
         self._look(note_plain_attributes, recording, modules.plain)
+        self._look(note_lines, recording)
         self._look(note_unmatched_freezing, recording)
         self._look(walk_alive, recording)
         self._look(recording.kept.finish, recording)

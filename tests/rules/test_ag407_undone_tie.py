@@ -134,3 +134,42 @@ def test_a_load_that_keeps_the_tie():
 
     calm(lambda: learn(copied), lambda: learn(assigned_and_tied))
     calm(lambda: learn(shared))
+
+
+def set_apart(net):
+    for name, value in net.state_dict().items():
+        module, _, leaf = name.rpartition(".")
+        setattr(net.get_submodule(module), leaf, nn.Parameter(value.clone()))  # Set.
+
+
+def set_apart_and_tied(net):
+    set_apart(net)
+    net.out.weight = net.table.weight
+
+
+def one_of_its_own(net):
+    net.out.weight = nn.Parameter(net.table.weight.detach().clone())
+
+
+def two_of_their_own(net):
+    net.table.weight, net.out.weight = nn.Parameter(torch.randn(6, 4)), nn.Parameter(torch.randn(6, 4))
+
+
+def pruned(net):
+    """A new Parameter for both names, with some of the rows."""
+    kept = nn.Parameter(net.table.weight.detach().clone())
+    net.table.weight = net.out.weight = kept
+
+
+def test_new_parameters_for_each_name_of_a_state():
+    """Both names of one tied Parameter get a copy of the same values."""
+    diagnosed(
+        lambda: learn(set_apart), "AG407", "# Set.", "out.weight", "table.weight", "copy of the same values",
+        severity="warning", where=set_apart,
+    )  # fmt: skip
+    calm(
+        lambda: learn(set_apart_and_tied),
+        lambda: learn(one_of_its_own),
+        lambda: learn(two_of_their_own),
+        lambda: learn(pruned),
+    )

@@ -40,6 +40,15 @@ def test_rate_that_no_group_reads():
     )
 
 
+def decayed(optimizer, rate):
+    optimizer.defaults["weight_decay"] = rate  # decayed
+
+
+def test_option_that_a_function_writes_which_has_returned():
+    """Where no running function writes it, the only line of the file that does is told."""
+    diagnosed(lambda: warmed_up(decayed), "AG413", "# decayed", "weight_decay", severity="warning", where=decayed)
+
+
 def test_rates_that_reach_the_groups():
     """Written to the groups as well, or read by a class of the program's own, it has an effect."""
 

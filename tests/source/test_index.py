@@ -7,11 +7,11 @@ import pytest
 
 from autograd_inspector.source import parsed, shelf
 from autograd_inspector.source.array_writes import ArrayWrites
+from autograd_inspector.source.constants_assigned import ConstantsAssigned
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.mentions import Mentions
 from autograd_inspector.source.parsed import is_too_long
 from autograd_inspector.source.shelf import source_of
-from autograd_inspector.source.switched_off import SwitchedOff
 from autograd_inspector.source.switches import Switches
 from autograd_inspector.source.targets import target_at
 
@@ -120,7 +120,7 @@ def test_switches_and_attributes_are_found_by_name():
     """Whoever wraps a function in a grad mode; whoever sets an attribute to False."""
     found = source("self.f = torch.no_grad()(self._f)\nlayer.requires_grad = False\nother.eval = True\n")
     assert (found.index(Switches).line_of("_f"), found.index(Switches).line_of("g")) == (1, 0)
-    assert [list(found.index(SwitchedOff).lines_of(n)) for n in ("requires_grad", "eval")] == [[2], []]
+    assert [list(found.index(ConstantsAssigned).lines_of(n, "False")) for n in ("requires_grad", "eval")] == [[2], []]
 
 
 @pytest.fixture

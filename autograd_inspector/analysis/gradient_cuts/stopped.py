@@ -25,7 +25,7 @@ _ROUNDS = 2
 def stopped_cuts(capture: Capture, flow: DataFlow) -> Iterator[GradientCut]:
     """The cuts behind values from before the rounds whose gradients are missing, which all losses since then use."""
     for optimizer in sorted({step.optimizer for step in capture.steps}):
-        for rounds, since, tensors in _stopped(capture, _rounds(capture, optimizer)):
+        for rounds, since, tensors in stopped_since(capture, rounds_of(capture, optimizer)):
             yield from _cuts(capture, flow, rounds, since, tensors)
 
 
@@ -63,7 +63,7 @@ def _older(capture: Capture, flow: DataFlow, runs: Sequence[Backward], since: in
     return older
 
 
-def _rounds(capture: Capture, optimizer: int) -> list[list[Backward]]:
+def rounds_of(capture: Capture, optimizer: int) -> list[list[Backward]]:
     """The completed backwards between the steps of an optimizer; steps with none in between are one."""
     steps = [step for step in capture.steps if step.optimizer == optimizer and not step.error and not step.closure]
     runs = [run for run in capture.completed_runs if run.nested_in < 0]
@@ -73,7 +73,7 @@ def _rounds(capture: Capture, optimizer: int) -> list[list[Backward]]:
     return [each for each in rounds if each]
 
 
-def _stopped(
+def stopped_since(
     capture: Capture, rounds: list[list[Backward]]
 ) -> Iterator[tuple[Sequence[list[Backward]], int, frozenset[int]]]:
     """(the rounds since then, when these began, parameters) for each moment from which parameters got no gradient."""

@@ -34,6 +34,57 @@ class PartedTie(Struct, frozen=True):
     other: tuple[str, int]
 
 
+class SetApart(Struct, frozen=True):
+    """The names of one parameter got a parameter each, ``one`` and ``other``, with copies of the same values.
+
+    ``event`` registered the last of them, ``tied`` the one that both had been.
+    """
+
+    event: ParameterRegistered
+    tied: ParameterRegistered
+    one: int
+    other: int
+
+
+def set_apart(analysis: Analysis) -> Iterator[SetApart]:
+    """Each pair once: values that lie in one memory are those of a tied parameter, as a checkpoint has them.
+
+    What ``load_state_dict()`` set apart is told as that.
+    """
+    loaded = {frozenset(pair) for event in analysis.capture.events_of(ModelLoaded) for pair in event.pairs}
+    registered: dict[int, list[ParameterRegistered]] = {}
+    for event in analysis.capture.events_of(ParameterRegistered):
+        registered.setdefault(event.tensor, []).append(event)
+    tied = {old: events for old, events in registered.items() if len(events) > 1 and old not in analysis.capture.owners}
+    new = (
+        [(event, source) for event in _alone(registered) if (source := _copied_from(analysis, event.tensor)) >= 0]
+        if tied
+        else []
+    )
+    for old, events in tied.items():
+        later = [(event, source) for event, source in new if event.at >= events[-1].at]
+        for (one, source), (other, same) in combinations(later, 2):
+            slots = {(one.type, one.name), (other.type, other.name)}
+            alike = _rows(analysis, one.tensor) == _rows(analysis, old) == _rows(analysis, other.tensor)
+            learn = _learns(analysis, one.tensor) and _learns(analysis, other.tensor)
+            if frozenset((one.tensor, other.tensor)) in loaded:
+                continue
+            if source == same and alike and learn and slots == {(each.type, each.name) for each in events}:
+                yield SetApart(other, events[-1], one.tensor, other.tensor)
+
+
+def _alone(registered: dict[int, list[ParameterRegistered]]) -> list[ParameterRegistered]:
+    """What registered a parameter that has one name."""
+    return sorted((events[0] for events in registered.values() if len(events) == 1), key=lambda event: event.at)
+
+
+def _copied_from(analysis: Analysis, tensor: int) -> int:
+    """The memory that a parameter's values were copied from as it was made; -1: it was made otherwise."""
+    made = analysis.flow.birth(tensor)
+    copied = made is not None and is_a(made.name, OpKind.COPIES) and made.inputs
+    return analysis.capture.tensors[made.inputs[0]].storage if made is not None and copied else -1
+
+
 def parted_ties(analysis: Analysis) -> Iterator[PartedTie]:
     """Where both parameters are used and meant to learn; a tie that is made again leaves one of them unused.
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.optimizers.turns_in_vain import all_frozen
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
@@ -33,18 +34,13 @@ def frozen_while_stepping(analysis: Analysis) -> Iterator[FrozenWhileStepping]:
     """Each optimizer once. One that found gradients left over moves them, and is no idle one."""
     for optimizer in analysis.capture.placement.optimizers:
         steps = analysis.timeline.steps_of(optimizer.id).all
-        idle = tuple(takewhile(_all_frozen, reversed(steps)))[::-1]
+        idle = tuple(takewhile(all_frozen, reversed(steps)))[::-1]
         if (
             len(idle) >= _FEWEST
             and _trained(analysis, optimizer, tuple(steps[: len(steps) - len(idle)]))
             and _computed_in_vain(analysis, optimizer, idle)
         ):
             yield FrozenWhileStepping(optimizer, idle)
-
-
-def _all_frozen(step: Step) -> bool:
-    parameters = step.parameters
-    return not step.error and bool(parameters) and all(p.frozen and p.gradient < 0 for p in parameters)
 
 
 def _trained(analysis: Analysis, optimizer: OptimizerRecord, before: tuple[Step, ...]) -> bool:

@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events.functions import (
     StatementIdle,
 )
 from autograd_inspector.model.program_events.modules import (
+    AttributeSwitched,
     BareTensorHeld,
     GradientsGone,
     LayersHeld,
@@ -95,6 +96,7 @@ from autograd_inspector.model.program_events.ranks import (
 )
 
 __all__ = [
+    "AttributeSwitched",
     "Awaited",
     "BareTensorHeld",
     "Communicated",
@@ -183,6 +185,7 @@ __all__ = [
 
 Event = (
     ParameterRegistered
+    | AttributeSwitched
     | ModuleAttached
     | ModuleCleared
     | ModuleExchanged

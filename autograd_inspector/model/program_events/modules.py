@@ -389,6 +389,29 @@ class ModeNotPassedOn(ProgramEvent, frozen=True):
         return f"{self.type}.train()"
 
 
+class AttributeSwitched(ProgramEvent, frozen=True):
+    """A plain attribute of a module of class ``type`` was not what it was when the module was called before.
+
+    ``before``, ``after``: True, False or None, or else the class of the value. ``path`` is the module's place in a
+    model. ``looks``: the call that met it computes without gradients; ``looked``: the last one before that did so had
+    met the value ``before``. ``site``: the line that set it, as far as the source shows it.
+    """
+
+    type: str
+    name: str
+    before: str
+    after: str
+    model: int
+    path: str = ""
+    looks: bool = False
+    looked: bool = False
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
 class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 

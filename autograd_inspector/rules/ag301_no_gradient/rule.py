@@ -144,7 +144,8 @@ def _used(analysis: Analysis, used: list[int]) -> Iterator[Problem]:
         they = agree(used, "it", "them")
         why = f"{agree(used, 'is', 'are')} used, but nothing computed from {they} reaches the loss"
         cures = (*counted_in(analysis, used), *returned_too(analysis, used))
-        yield _finding(analysis, used, why, (), _uses(analysis, used), cures=cures)
+        uses = (*_uses(analysis, used), *_left_aside(analysis, used))
+        yield _finding(analysis, used, why, (), uses, cures=cures)
 
 
 def _finding(
@@ -222,3 +223,14 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
 def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
     op = next((o for o in analysis.capture.ops if o.recorded and set(tensors) & set(o.inputs)), None)
     return analysis.user_frames(op.site, "used here") if op is not None else ()
+
+
+def _left_aside(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
+    """Where the first single value is computed from them: a loss, which the sum leaves out."""
+    live, records = set(tensors), analysis.capture.tensors
+    for op in analysis.capture.ops:
+        if op.recorded and not live.isdisjoint(op.inputs):
+            live.update(op.outputs)
+            if any(records[t].shape == () and records[t].requires_grad for t in op.outputs):
+                return analysis.user_frames(op.site, "a loss computed from it here is left out")
+    return ()

@@ -28,6 +28,7 @@ from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_the_library
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
+from autograd_inspector.rules.ag305_gradient_protocol.cleared_for_nothing import cleared_for_nothing
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.clipped_each_time import clipped_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
@@ -44,6 +45,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never
 from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
+from autograd_inspector.rules.ag305_gradient_protocol.scaled_after_clipping import scaled_after_clipping
 from autograd_inspector.rules.ag305_gradient_protocol.scaled_each_time import scaled_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.scheduler_first import scheduler_first
@@ -94,6 +96,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from added_twice(analysis, sources)
     yield from counted_again(analysis, sources)
     yield from scaled_each_time(analysis, sources)
+    yield from scaled_after_clipping(analysis, sources)
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
     yield from left_by_another_loss(analysis, sources)
@@ -102,6 +105,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from sums_of_tasks(analysis)
     yield from summed_by_hand(analysis)
     yield from cleared_by_another(analysis, sources)
+    yield from cleared_for_nothing(analysis)
     yield from wasted(analysis)
     yield from only_the_last(analysis)
     yield from too_late(analysis)

@@ -8,7 +8,14 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
-from autograd_inspector.analysis.modules.undone_ties import PartedTie, UndoneTie, parted_ties, undone_ties
+from autograd_inspector.analysis.modules.undone_ties import (
+    PartedTie,
+    SetApart,
+    UndoneTie,
+    parted_ties,
+    set_apart,
+    undone_ties,
+)
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Insert, Remedies
 
@@ -19,6 +26,21 @@ def no_longer_tied(analysis: Analysis) -> Iterator[Problem]:
         yield _problem(analysis, found)
     for parted in parted_ties(analysis):
         yield _parted(analysis, parted)
+    for apart in set_apart(analysis):
+        yield _apart(analysis, apart)
+
+
+def _apart(analysis: Analysis, found: SetApart) -> Problem:
+    one, other = name_of(analysis, found.one), name_of(analysis, found.other)
+    return Problem(
+        "warning",
+        f"{one} and {other} were one tied parameter, and each name got a new Parameter with a copy of the same values: they "
+        "are two parameters now, which are trained separately",
+        "Write the values into the parameter that is there, under torch.no_grad(), as in `p.copy_(value)`: this keeps the tie. "
+        "Or tie them again afterwards.",
+        analysis.places((found.event, "new Parameter set here"), (found.tied, "tied here, before")),
+        (one, other),
+    )
 
 
 def _parted(analysis: Analysis, found: PartedTie) -> Problem:

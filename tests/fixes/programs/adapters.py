@@ -36,6 +36,79 @@ for turn in range(3):
         ),
         symptom="not moves",
     ),
+    "a penalty is computed of a frozen discriminator": case(
+        "AG406",
+        """
+generator, discriminator = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nn.Linear(4, 1))
+opt_g = torch.optim.SGD(generator.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(discriminator.parameters(), lr=0.1)
+for turn in range(2):
+    discriminator.requires_grad_(True)
+    real = torch.randn(8, 3)
+    opt_d.zero_grad()
+    discriminator(real).mean().backward()
+    opt_d.step()
+    discriminator.requires_grad_(False)
+    opt_g.zero_grad()
+    discriminator(generator(torch.randn(8, 2))).mean().backward()
+    opt_g.step()
+    opt_d.zero_grad()
+    real.requires_grad_(True)
+    torch.autograd.grad(discriminator(real).sum(), real, create_graph=True)[0].pow(2).mean().backward()
+    opt_d.step()
+    moves = discriminator[0].weight.grad is not None
+""",
+        by(
+            "Call requires_grad_(True) on them before the loss that trains them is computed",
+            "    real.requires_grad_",
+            "    discriminator.requires_grad_(True)\n    real.requires_grad_",
+        ),
+        by(
+            "remove the step() calls after which nothing moves",
+            "    opt_d.step()\n    moves = discriminator[0].weight.grad is not None",
+            "    moves = True",
+        ),
+        symptom="not moves",
+    ),
+    "a model is frozen for the turn of its actor": case(
+        "AG406",
+        """
+class Frozen:
+    def __init__(self, net):
+        self.parameters = net.parameters()
+    def __enter__(self):
+        for p in self.parameters:
+            p.requires_grad_(False)
+    def __exit__(self, *error):
+        for p in self.parameters:
+            p.requires_grad_(True)
+
+model, skip, actor = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+opt_m = torch.optim.SGD([*model.parameters(), *skip.parameters()], lr=0.1)
+opt_a = torch.optim.SGD(actor.parameters(), lr=0.1)
+for _ in range(3):
+    x = torch.randn(4, 3)
+    opt_m.zero_grad()
+    (skip(x).pow(2).mean() + model(x).pow(2).mean()).backward()
+    opt_m.step()
+    learns = model.weight.grad is not None
+    with Frozen(model):
+        opt_a.zero_grad()
+        model(actor(x)).mean().backward()
+        opt_a.step()
+""",
+        by(
+            "Call requires_grad_(True) on them after opt_a.step()",
+            "        opt_a.step()\n",
+            "        opt_a.step()\n    model.requires_grad_(True)\n",
+        ),
+        by(
+            "If a context manager does so, let it keep a list: a generator of parameters can be iterated only once",
+            "self.parameters = net.parameters()",
+            "self.parameters = list(net.parameters())",
+        ),
+        symptom="not learns",
+    ),
     "an adapter is frozen at zero": case(
         "AG106",
         """

@@ -233,4 +233,35 @@ one, other = (optimizer.state[layer.weight]["momentum"] for layer in net)
         by("a `.clone()` of one that was made before", '["momentum"] = made', '["momentum"] = made.clone()'),
         symptom="one is other",
     ),
+    "each name gets a Parameter of its own": case(
+        "AG407",
+        """
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(5, 4), nn.Linear(4, 5, bias=False)
+        self.head.weight = self.embed.weight
+    def forward(self, ids):
+        return self.head(self.embed(ids))
+
+net = Tied()
+for name, value in net.state_dict().items():
+    module = net.get_submodule(name.rpartition(".")[0])
+    module.weight = nn.Parameter(value.clone())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(torch.tensor([1, 2])).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Write the values into the parameter that is there, under torch.no_grad(), as in `p.copy_(value)`: this keeps the tie",
+            "    module.weight = nn.Parameter(value.clone())\n",
+            "    with torch.no_grad():\n        module.weight.copy_(value.clone())\n",
+        ),
+        by(
+            "Or tie them again afterwards",
+            "optimizer = torch.optim.SGD(net",
+            "net.head.weight = net.embed.weight\noptimizer = torch.optim.SGD(net",
+        ),
+        symptom="not torch.equal(net.embed.weight, net.head.weight)",
+    ),
 }

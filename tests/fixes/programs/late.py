@@ -151,6 +151,54 @@ for _ in range(2):
         by("otherwise remove that line", "    for p in net.parameters():\n        p.grad = None\n", ""),
         symptom="not torch.equal(net.weight, start) and net.weight.grad is None",
     ),
+    "gradients are dropped before there are any": case(
+        "AG305",
+        """
+net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+start = head.weight.detach().clone()
+x = torch.ones(3, 4)
+for i in range(2):
+    optimizer.zero_grad()
+    if i == 0:
+        head.weight.grad = None
+    head(net(x)).mean().backward()
+    optimizer.step()
+    if i == 0:
+        first = head.weight.detach().clone()
+""",
+        by(
+            "Drop them between backward() and step()",
+            "    if i == 0:\n        head.weight.grad = None\n    head(net(x)).mean().backward()\n",
+            "    head(net(x)).mean().backward()\n    if i == 0:\n        head.weight.grad = None\n",
+        ),
+        by("otherwise remove that line", "    if i == 0:\n        head.weight.grad = None\n", "    first = start\n"),
+        symptom="not torch.equal(first, start)",
+    ),
+    "gradients are scaled after they are clipped": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    for _ in range(2):
+        net(9 * torch.ones(3, 4)).sum().backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    for p in net.parameters():
+        p.grad.div_(6)
+    optimizer.step()
+norm = torch.cat([p.grad.flatten() for p in net.parameters()]).norm()
+""",
+        by(
+            "Scale the gradients first, and clip them afterwards, right before step()",
+            "    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n",
+            "",
+            "    optimizer.step()\n",
+            "    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n    optimizer.step()\n",
+        ),
+        symptom="norm < 0.5",
+    ),
     "gradients are changed after the step": case(
         "AG305",
         NET

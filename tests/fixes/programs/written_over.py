@@ -1,4 +1,4 @@
-"""Parameters that something besides the optimizer writes: lost updates and loads, merges that stay (AG204, AG205, AG413, AG417)."""
+"""Parameters that something besides the optimizer writes: lost updates and loads, changes that stay (AG204, AG205, AG413, AG417)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,18 @@ for i in range(3):
     with torch.no_grad():
         base.weight += (down @ up).T
         print(base(x).mean().item())
+"""
+
+_DEEP = """
+class Deep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.low, self.high, self.deep = nn.Linear(4, 1), nn.Linear(4, 1), True
+    def forward(self, x):
+        return (self.high(x) + self.low(x) if self.deep else self.high(x)).mean()
+
+net = Deep()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 """
 
 _WRAPPED = """
@@ -200,5 +212,47 @@ optimizer.step()
             "        print(base(x).mean().item())\n        base.weight.copy_(kept)\n",
         ),
         symptom="not torch.allclose(start, base.weight, atol=1e-5)",
+    ),
+    "an evaluation switches a head off": case(
+        "AG417",
+        _DEEP
+        + """
+for _ in range(2):
+    net.train()
+    for _ in range(2):
+        optimizer.zero_grad()
+        net(torch.ones(3, 4)).backward()
+        optimizer.step()
+    learns = net.low.weight.grad is not None
+    net.deep = False
+    net.eval()
+    with torch.no_grad():
+        net(torch.ones(3, 4))
+""",
+        by(
+            "Set `deep = True` again before training continues",
+            "    net.train()\n",
+            "    net.train()\n    net.deep = True\n",
+        ),
+        symptom="not learns",
+    ),
+    "a head is switched off": case(
+        "AG417",
+        _DEEP
+        + """
+for i in range(4):
+    if i == 2:
+        net.deep = False
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).backward()
+    optimizer.step()
+    learns = net.low.weight.grad is not None
+""",
+        by(
+            "Set `deep = True` again if this part should be trained. If it is switched off on purpose, nothing needs to change",
+            "    optimizer.zero_grad()\n",
+            "    net.deep = True\n    optimizer.zero_grad()\n",
+        ),
+        symptom="not learns",
     ),
 }

@@ -21,6 +21,7 @@ from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.frames import outermost, variable_of
 from autograd_inspector.capture.observers.modules.hooks import ModuleHooks
 from autograd_inspector.capture.observers.modules.known import KnownModules, Place, Root
+from autograd_inspector.capture.observers.modules.own_switches import OwnSwitches
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
 from autograd_inspector.capture.observers.modules.plain_containers import PlainContainers
 from autograd_inspector.capture.observers.modules.switches import Switches
@@ -53,6 +54,7 @@ class Modules:
         self._containers = PlainContainers(recording)
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
+        self.own_switches = OwnSwitches(recording)
         self._conversions = Conversions(recording, guard, self)
         self._met_modules = KnownModules()
         self._switches = Switches(recording, guard, self._met_modules.place_of)
@@ -115,7 +117,10 @@ class Modules:
             if self._stale:
                 self.look_again()
         place = self._met_modules.place_of(module)
-        root, path = self.place_of(module) if place is None or place.gone else place
+        if place is None or place.gone:
+            place = self.place_of(module)
+        root, path = place
+        self.own_switches.called(module, place)
         if outermost_call:
             self._switches.called(root.number, path)
             if self.given is not None:
@@ -188,6 +193,7 @@ class Modules:
         self._met_modules.fold(self.roots)
         self._stale &= self.roots.keys()
         self._switches.fold(self.roots)
+        self.own_switches.fold()
         self.contents.fold(self.roots)
         self._bare.fold()
         self._containers.fold()

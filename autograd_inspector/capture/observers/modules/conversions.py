@@ -15,6 +15,7 @@ from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.module_tree import joined, named_parameters, parameters_of
 from autograd_inspector.capture.observers.modules.contents import Contents
+from autograd_inspector.capture.observers.modules.own_switches import OwnSwitches
 from autograd_inspector.capture.observers.modules.unmatched import Unmatched
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION, own_buffers, own_children
@@ -48,6 +49,10 @@ class Models(Protocol):
     @property
     def contents(self) -> Contents:
         """What was in them at the last look."""
+
+    @property
+    def own_switches(self) -> OwnSwitches:
+        """What is known of their attributes."""
 
     def path_of(self, module: nn.Module) -> str | None:
         """The qualified name of a module that was met before, None for any other."""
@@ -147,7 +152,9 @@ class Conversions:
         place = joined(path, name)
         kind = called or ("Parameter" if isinstance(part, Tensor) else type(part).__name__)
         roots = self._modules.touched(parent)
-        self._modules.contents.caused(roots, f"{place} = {kind}", self.recording.stacks.here(0))
+        site = self.recording.stacks.here(0)
+        self._modules.contents.caused(roots, f"{place} = {kind}", site)
+        self._modules.own_switches.put(parent, name, site)
         inside = tuple(parameters_of(part)) if isinstance(part, nn.Module) else ()
         if inside:
             owner = type(parent).__name__

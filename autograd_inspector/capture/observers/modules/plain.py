@@ -14,7 +14,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.model.program_events import PlainAttributeSet
-from autograd_inspector.source.switched_off import SwitchedOff
+from autograd_inspector.source.constants_assigned import ConstantsAssigned
 
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient")
 
@@ -38,13 +38,16 @@ def note_plain_attributes(recording: Recording, attributes: dict[str, dict[int, 
         {recording.stacks.line_of(change.site) for change in recording.requires_grad_changes} if attributes else set()
     )
     for name, tensors in attributes.items():
-        sites = [site for line, site in _assignments(recording, name) if line not in effective]
+        sites = [site for line, site in assignments(recording, name, "False") if line not in effective]
         site = sites[0] if sites else -1
         recording.events.append(PlainAttributeSet(len(recording.ops), site, name, tuple(tensors)))
 
 
-def _assignments(recording: Recording, name: str) -> Iterator[tuple[tuple[str, int], int]]:
-    """((file, line), site) of every ``x.<name> = False`` in the files that the program was seen to run."""
+def assignments(recording: Recording, name: str, value: str) -> Iterator[tuple[tuple[str, int], int]]:
+    """((file, line), site) of every ``x.<name> = <value>`` in the files that the program was seen to run.
+
+    ``value``: True, False or None; "": what is no constant.
+    """
     codes: dict[str, dict[int, CodeType]] = {}
     for chain in recording.stacks.chains:
         for code, _, library in chain:
@@ -52,7 +55,7 @@ def _assignments(recording: Recording, name: str) -> Iterator[tuple[tuple[str, i
                 codes.setdefault(code.co_filename, {}).setdefault(code.co_firstlineno, code)
     for filename, code_at_line in codes.items():
         source = source_at(filename)
-        lines = source.index(SwitchedOff).lines_of(name) if source is not None else ()
+        lines = source.index(ConstantsAssigned).lines_of(name, value) if source is not None else ()
         first = sorted(code_at_line) if lines else []
         for line in lines:
             above = bisect_right(first, line) - 1

@@ -50,16 +50,22 @@ class StrayOptions:
                 recording.events.append(OptionStray(len(recording.ops), at, number, kind, owner, option))
 
     def _line(self, site: int, owner: str, option: str) -> int:
-        """The line that wrote it, in one of the functions that were running."""
-        stacks = self._recording.stacks
+        """The line that wrote it: in one of the functions that were running, else the only one of their files.
+
+        Any object may have an attribute of that name; ``defaults`` are an optimizer's.
+        """
+        stacks, others = self._recording.stacks, -1
         for code, lasti, library in stacks.chains[site] if site >= 0 else ():
             source = None if library else source_at(code.co_filename)
-            if source is not None:
-                scope = source.scope_at(compiled(code, lasti, library=False).lineno)
-                line = source.index(OptionWrites).within(scope, owner, option)
-                if line:
-                    return stacks.of_code(code, line)
-        return -1
+            if source is None:
+                continue
+            writes = source.index(OptionWrites)
+            line = writes.within(source.scope_at(compiled(code, lasti, library=False).lineno), owner, option)
+            if line:
+                return stacks.of_code(code, line)
+            only = writes.only(option) if owner == "defaults" and others < 0 else 0
+            others = stacks.of_code(code, only) if only else others
+        return others
 
 
 def _written(optimizer: Optimizer) -> Iterator[tuple[tuple[str, str], Any]]:

@@ -16,7 +16,7 @@ class FreezeParameters:
 
     def __enter__(self):
         for p in self.params:
-            p.requires_grad = False
+            p.requires_grad = False  # also
 
     def __exit__(self, *exc):
         for p in self.params:

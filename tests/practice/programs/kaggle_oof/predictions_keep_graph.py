@@ -65,7 +65,7 @@ def run():
         for epoch in range(CFG.epochs):
             train_fn(model, opt, train)
             pred, score = valid_fn(model, valid)
-            all_preds.append((fold, epoch, score, pred))  # memory goes up here
+            all_preds.append((fold, epoch, score, pred))  # also
     return all_preds
 
 

@@ -1,4 +1,4 @@
-"""AG417: weights that are changed for an evaluation, and not changed back before training continues."""
+"""AG417: what is changed for an evaluation, and not changed back before training continues."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.merged_again import MergedAgain, merged_again
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag417_change_not_undone.switched import left_as_switched
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A merge into a weight is repeated, and never undone.
+    """A change that is made for an evaluation is not undone: a merge into a weight, an attribute of a module.
 
     Why it matters
         An adapter is merged into its weight so that inference needs one product only. If the weight still has the
         earlier merge when training continues, the forward adds the adapter a second time, and each later merge adds
         another version of it. The frozen weight drifts, the model that is evaluated is not the one that is trained, and
-        nothing raises.
+        nothing raises. A flag that an evaluation switches off (deep supervision) or a cache that it fills does the
+        same to the parameters that the forward no longer uses: they get no gradient from then on.
 
     Example
         ::
@@ -57,6 +59,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         by_line.setdefault(line_of(analysis, found.writes[0].site), []).append(found)
     for each in by_line.values():
         yield _problem(analysis, each)
+    yield from left_as_switched(analysis)
 
 
 def _problem(analysis: Analysis, merged: list[MergedAgain]) -> Problem:

@@ -1,0 +1,103 @@
+"""A part of what an optimizer holds, frozen for the turn of another optimizer, and not thawed for its own.
+
+A part that is frozen for good leaves the loss to the others. Here a term of the loss is a constant since then: the same
+line computes it in a forward of the frozen modules, and has trained them before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses.summands import summands_of
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import RequiresGradChanged, Step
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+_FEWEST = 2
+"""So many steps without them are no end of a phase."""
+
+
+class FrozenForATurn(Struct, frozen=True):
+    """``frozen`` froze ``tensors`` before the step ``turn`` of another optimizer.
+
+    ``steps`` are those of ``optimizer`` since then; ``term`` computes the constant in the loss of the first of them.
+    """
+
+    optimizer: OptimizerRecord
+    frozen: RequiresGradChanged
+    tensors: tuple[int, ...]
+    turn: Step
+    steps: tuple[Step, ...]
+    term: Op
+
+
+def frozen_for_a_turn(analysis: Analysis) -> Iterator[FrozenForATurn]:
+    """One for each optimizer and line that freezes."""
+    if len({step.optimizer for step in analysis.capture.steps}) <= 1:
+        return
+    for optimizer in analysis.capture.placement.optimizers:
+        steps = analysis.timeline.steps_of(optimizer.id).all
+        by_line: dict[int, list[tuple[int, RequiresGradChanged]]] = {}
+        for tensor in dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ():
+            changes = analysis.lifecycle.changes([tensor])
+            if changes and not changes[-1].requires_grad and _rests_since(steps, tensor, changes[-1].at):
+                by_line.setdefault(changes[-1].site, []).append((tensor, changes[-1]))
+        for frozen in by_line.values():
+            found = _judged(analysis, optimizer, steps, frozen)
+            if found is not None:
+                yield found
+
+
+def _rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
+    """Whether steps moved a parameter before, and none since."""
+    met = [(step.at <= at, p) for step in steps for p in step.parameters if p.tensor == tensor]
+    before, since = ([p for early, p in met if early is wanted] for wanted in (True, False))
+    trained = any(p.gradient >= 0 and not p.frozen for p in before)
+    return trained and len(since) >= _FEWEST and all(p.frozen and p.gradient < 0 for p in since)
+
+
+def _judged(
+    analysis: Analysis, optimizer: OptimizerRecord, steps: Sequence[Step], frozen: list[tuple[int, RequiresGradChanged]]
+) -> FrozenForATurn | None:
+    tensors, change = frozenset(tensor for tensor, _ in frozen), frozen[0][1]
+    since = tuple(step for step in steps if step.at > change.at)
+    before = next(step for step in reversed(steps) if step.at <= change.at)
+    others = analysis.timeline.steps.within(change.at, since[0].start)
+    turn = next((step for step in others if step.optimizer != optimizer.id), None)
+    runs = analysis.timeline.backwards
+    trained = next((run for run in runs.before(before.at + 1) if not tensors.isdisjoint(run.reached)), None)
+    later = next((run for run in runs.before(since[0].at + 1) if run.start > change.at), None)
+    if turn is None or trained is None or later is None or later.start < turn.at:
+        return None
+    term = _constant_term(analysis, tensors, trained, later)
+    return None if term is None else FrozenForATurn(optimizer, change, tuple(sorted(tensors)), turn, since, term)
+
+
+def _constant_term(analysis: Analysis, tensors: frozenset[int], trained: Backward, later: Backward) -> Op | None:
+    """The op that computes, for the later loss, what was a term of the earlier one that trained those parameters."""
+    ops = analysis.capture.ops
+    terms, left = (_terms(analysis, run) for run in (trained, later))
+    for key, (value, index) in terms.items():
+        if key in left or not _from(analysis, tensors, value, index + 1):
+            continue
+        again = [op for op in ops[trained.end : later.start] if (op.site, op.name) == key and not op.recorded]
+        if again:
+            return again[-1]
+    return None
+
+
+def _terms(analysis: Analysis, run: Backward) -> dict[tuple[int, str], tuple[int, int]]:
+    """(site, op) of the terms of a loss -> the tensor, and the op that made it."""
+    ops = analysis.capture.ops
+    found = (term for root in run.roots for term in summands_of(analysis, root, run.start))
+    return {(ops[index].site, ops[index].name): (value, index) for value, index in found}
+
+
+def _from(analysis: Analysis, tensors: frozenset[int], value: int, before: int) -> bool:
+    """Whether it is computed by modules that have those parameters; a penalty on their size is not."""
+    above = analysis.flow.upstream([(value, before)])
+    return any(op.call >= 0 and not tensors.isdisjoint(op.inputs) for op, _ in above)
