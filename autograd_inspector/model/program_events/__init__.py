@@ -21,6 +21,7 @@ from autograd_inspector.model.program_events.functions import (
 from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
     GradientsGone,
+    HooksLost,
     LayersHeld,
     ModelContained,
     ModelLoaded,
@@ -103,6 +104,7 @@ __all__ = [
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "HooksLost",
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
@@ -187,6 +189,7 @@ Event = (
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded
+    | HooksLost
     | NamesUnmatched
     | PlainAttributeSet
     | NothingFrozen
