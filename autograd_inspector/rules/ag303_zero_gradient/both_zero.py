@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.stuck_products import StuckProduct, stuck_products
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import agree
 
 
 def both_zero(analysis: Analysis) -> Iterator[Problem]:
@@ -19,7 +20,8 @@ def both_zero(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, found: StuckProduct) -> Problem:
     firsts, seconds = (names_of(analysis, side) for side in zip(*found.pairs, strict=True))
     one, other = firsts[0], seconds[0]
-    more = f", and so do {len(found.pairs) - 1} more pairs of factors" if len(found.pairs) > 1 else ""
+    others = found.pairs[1:]
+    more = f", and so {agree(others, 'does', 'do')} {len(others)} more {agree(others, 'pair', 'pairs')} of factors"
     set_to_zero = {
         analysis.capture.ops[at].site: "set to zero here"
         for parameter in found.pairs[0]
@@ -28,7 +30,7 @@ def _problem(analysis: Analysis, found: StuckProduct) -> Problem:
     return Problem(
         "warning",
         f"{one} and {other} are both zero, and `{found.op.name}` multiplies the one by the other: the gradient of each is a "
-        f"product with the other, so both stay zero in every step{more}",
+        f"product with the other, so both stay zero in every step{more if others else ''}",
         f"Initialize one of the two with random numbers and the other with zeros, as LoRA does: `nn.init.normal_({one}, std=0.02)`.",
         analysis.places(*set_to_zero.items(), (found.op, "multiplied here")),
         (*firsts, *seconds),
