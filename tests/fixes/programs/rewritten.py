@@ -326,6 +326,27 @@ optimizer.step()
         ),
         symptom="bool((net.weight[mask == 0] != 0).any())",
     ),
+    "a hook reverses the gradient of both branches": case(
+        "AG306",
+        """
+body, label, domain = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*body.parameters(), *label.parameters(), *domain.parameters()], lr=0.1)
+f = body(torch.ones(3, 4))
+wanted = label.weight.detach().clone()
+loss = label(f).sum()
+f.register_hook(lambda grad: -grad)
+(loss + 0 * domain(f).sum()).backward()
+optimizer.step()
+""",
+        by(
+            "Register the hook on a tensor of its own, and use that one in the reversed branch only",
+            "f.register_hook",
+            "g = f.view_as(f)\ng.register_hook",
+            "domain(f)",
+            "domain(g)",
+        ),
+        symptom="torch.allclose(body.bias.grad, -3 * wanted[0])",
+    ),
     "a flat gradient is taken apart in another order": case(
         "AG306",
         """
