@@ -19,7 +19,7 @@ def reversed_on_all_paths(analysis: Analysis) -> Iterator[Problem]:
             "warning",
             f"the hook {hook} reverses the sign of the whole gradient of {name}: `{found.before.name}` used {name} before "
             "register_hook() was called, and the gradient from there is reversed too",
-            "Register the hook on a tensor of its own, and use that one in the reversed branch only: `g = f.view_as(f)`, "
+            "Register the hook on a view of the tensor, and use the view in the reversed branch only: `g = f.view_as(f)`, "
             "`g.register_hook(...)`.",
             analysis.places(
                 (found.hook, "hook registered here"),

@@ -339,7 +339,7 @@ f.register_hook(lambda grad: -grad)
 optimizer.step()
 """,
         by(
-            "Register the hook on a tensor of its own, and use that one in the reversed branch only",
+            "Register the hook on a view of the tensor, and use the view in the reversed branch only",
             "f.register_hook",
             "g = f.view_as(f)\ng.register_hook",
             "domain(f)",
