@@ -56,6 +56,32 @@ class Saving(torch.autograd.Function):
         return grad * (gate + x * gate * (1 - gate))
 
 
+class Keeping(torch.autograd.Function):
+    """What is computed of the kept value is returned at once."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.positive = x.clamp(min=0)  # kept
+        return ctx.positive * ctx.positive
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 * ctx.positive
+
+
+class KeepingAMask(torch.autograd.Function):
+    """The derivative of the mask is zero."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mask = (x > 0).float()
+        return x * ctx.mask
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.mask
+
+
 class Recomputing(Saving):
     @staticmethod
     def backward(ctx, grad):
@@ -107,3 +133,12 @@ def test_second_derivative_of_what_forward_computed():
         where=Saving.forward,
     )  # fmt: skip
     calm(lambda: penalised(Recomputing), lambda: penalised(Exponential), lambda: penalised(Saving, again=False))
+
+
+def test_second_derivative_of_what_is_kept_on_the_context():
+    """Used for the returned gradient itself it is a constant as well; a mask, or a first derivative, misses nothing."""
+    diagnosed(
+        lambda: penalised(Keeping), "AG108", "# kept", "Keeping", "create_graph", severity="warning",
+        where=Keeping.forward,
+    )  # fmt: skip
+    calm(lambda: penalised(KeepingAMask), lambda: penalised(Keeping, again=False))

@@ -102,3 +102,36 @@ def test_hooks_that_run_before_the_variable_changes():
         net(X)
 
     calm(one_after_the_other, of_one_value, never_run)
+
+
+def taking(net, taken, *, bound=False, between=False, unnamed=False):
+    """Forward hooks that store what the layers return."""
+    for key in ("0", "1"):
+        layer = net.get_submodule(key)
+        if unnamed:
+            layer.register_forward_hook(lambda module, args, output: taken.append((type(module), output)))
+        elif bound:
+            layer.register_forward_hook(lambda module, args, output, key=key: taken.append((key, output)))
+        else:
+            layer.register_forward_hook(lambda module, args, output: taken.append((key, output)))  # late
+        if between:
+            net(X)
+
+
+def test_forward_hooks_made_in_a_loop():
+    """All store under the last key. Bound to it, of another name, or used before the next one is made, they do not."""
+
+    def program(**how):
+        net, taken = network(), []
+        taking(net, taken, **how)
+        steps(net, count=1)
+
+    finding = diagnosed(program, "AG306", "# late", "`key`", "Linear", "ReLU", severity="warning", where=taking)
+    assert "both hooks" in finding.message
+    assert "lambda module, args, output, key=key" in finding.fix
+    calm(lambda: program(bound=True), lambda: program(between=True), lambda: program(unnamed=True))
+
+
+def test_forward_hooks_that_never_run():
+    """Hooks are registered on a model that is not called."""
+    calm(lambda: taking(network(), []))

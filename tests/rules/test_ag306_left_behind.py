@@ -125,3 +125,40 @@ def test_hook_on_another_tensor_than_the_copied_one():
         fit(other)
 
     calm(part, before)
+
+
+def rewound(*, assign, again=False, removed=False, trained_after=True):
+    """Masks on the gradients of a pruned model, whose first weights are loaded again."""
+    net = network()
+    first = {name: value.clone() for name, value in net.state_dict().items()}
+    mask = (net[0].weight.detach().abs() > 0.2).float()
+    handle = net[0].weight.register_hook(lambda grad: grad * mask)  # masked
+    fit(net)
+    if removed:
+        handle.remove()
+    net.load_state_dict(first, assign=assign)  # loaded
+    if again:
+        net[0].weight.register_hook(lambda grad: grad * mask)
+    if trained_after:
+        fit(net)
+
+
+def test_hook_on_a_parameter_that_a_load_replaces():
+    """With assign=True the new parameter has no hook. Fine: without, hooked again, removed before, not trained on."""
+    finding = diagnosed(
+        lambda: rewound(assign=True),
+        "AG306",
+        "# loaded",
+        "# masked",
+        "0.weight",
+        "assign=True",
+        severity="warning",
+        where=rewound,
+    )
+    assert finding.edits
+    calm(
+        lambda: rewound(assign=False),
+        lambda: rewound(assign=True, again=True),
+        lambda: rewound(assign=True, removed=True),
+        lambda: rewound(assign=True, trained_after=False),
+    )

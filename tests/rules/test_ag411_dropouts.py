@@ -183,3 +183,84 @@ CALM = [dropouts_in_train_mode, other_inputs, noisy_weights, noisy_inputs_in_inf
 def test_results_that_may_differ(look):
     """Other inputs, other weights, dropouts that draw, figures that are not put together."""
     calm(lambda: train_and_look(layers(), look))
+
+
+class Noisy(nn.Module):
+    """With a layer that keeps statistics, or another norm."""
+
+    def __init__(self, norm=nn.BatchNorm1d):
+        super().__init__()
+        self.first, self.norm, self.drop, self.last = nn.Linear(4, 4), norm(4), nn.Dropout(0.5), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(self.drop(self.norm(self.first(x))))
+
+
+def sampled(net, *, switch, batches=(X,) * 5):
+    """Predictions with dropout, between two epochs."""
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        net.train()
+        trained(optimizer, F.cross_entropy(net(X), Y))
+        with torch.no_grad():
+            switch(net)
+            torch.stack([net(x) for x in batches]).softmax(-1).mean(0)  # samples
+
+
+def whole(net):
+    net.train()
+
+
+def dropouts_alone(net):
+    net.eval()
+    net.drop.train()
+
+
+def test_samples_that_move_statistics():
+    """In train mode the norm counts them. Fine: another norm, only the dropouts in train mode, other batches."""
+    finding = diagnosed(
+        lambda: sampled(Noisy(), switch=whole), "AG411", "net.train()", "# samples", "norm", severity="warning",
+        where=sampled,
+    )  # fmt: skip
+    assert finding.edits
+    other_batches = [X + shift for shift in range(5)]
+    calm(
+        lambda: sampled(Noisy(nn.LayerNorm), switch=whole),
+        lambda: sampled(Noisy(), switch=dropouts_alone),
+        lambda: sampled(Noisy(), switch=whole, batches=other_batches),
+    )
+
+
+def surrogate(net, old_net, *, prepare, as_ratio=True):
+    """One round of PPO, more or less."""
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        prepare(net)
+        with torch.no_grad():
+            old = old_net(X).log_softmax(-1)[:, 0]
+        for _ in range(2):
+            new = net(X).log_softmax(-1)[:, 0]
+            loss = (new - old).exp().mean() if as_ratio else (new - old).pow(2).mean()  # ratio
+            trained(optimizer, loss)
+
+
+def test_ratio_of_two_masks():
+    """Both calls drop values. Fine: eval mode in both, no dropout, another model's values, a consistency loss."""
+
+    def program(norm=nn.Dropout, **how):
+        net = nn.Sequential(nn.Linear(4, 8), norm(0.5) if norm is nn.Dropout else norm(), nn.Linear(8, 2))
+        surrogate(net, net, **({"prepare": whole} | how))
+
+    def of_another():
+        net, other = (nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)) for _ in range(2))
+        surrogate(net, other.eval().requires_grad_(False), prepare=whole)
+
+    finding = diagnosed(program, "AG411", "net.train()", "# ratio", severity="warning", where=whole)
+    assert "eval()" in finding.fix
+    assert finding.edits
+    calm(
+        lambda: program(nn.Tanh),
+        lambda: program(prepare=lambda net: net.eval()),
+        lambda: program(as_ratio=False),
+        of_another,
+    )

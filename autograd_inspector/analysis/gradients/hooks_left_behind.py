@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import TensorHook
-from autograd_inspector.model.program_events import ParameterRegistered
+from autograd_inspector.model.program_events import HooksLost, ParameterRegistered
 
 
 class LeftBehind(Struct, frozen=True):
@@ -46,3 +46,25 @@ def _follows(analysis: Analysis, event: ParameterRegistered, old: int) -> bool:
         return False
     above = analysis.flow.upstream([(event.tensor, event.at + 1)], lambda op, _: True)
     return any(old in op.inputs for op, _ in above)
+
+
+class LostInLoad(Struct, frozen=True):
+    """``loaded`` put ``tensors``, which are trained without a hook, in the place of parameters that had ``hook``."""
+
+    hook: TensorHook
+    loaded: HooksLost
+    tensors: tuple[int, ...]
+
+
+def hooks_lost_in_loads(analysis: Analysis) -> Iterator[LostInLoad]:
+    """One record for each load and place that registers hooks. Who registers them again afterwards has lost nothing."""
+    hooks = analysis.capture.tensor_hooks
+    for event in analysis.capture.events_of(HooksLost):
+        lost: dict[int, tuple[TensorHook, list[int]]] = {}
+        again = {hook.tensor for hook in hooks if hook.at >= event.at}
+        for old, new in event.pairs:
+            had = [hook for hook in hooks if hook.tensor == old and hook.at <= event.at]
+            if had and new in analysis.received_gradient and new not in again:
+                lost.setdefault(had[-1].site, (had[-1], []))[1].append(new)
+        for hook, tensors in lost.values():
+            yield LostInLoad(hook, event, tuple(tensors))

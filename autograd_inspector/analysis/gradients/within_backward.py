@@ -59,7 +59,8 @@ def saved_intermediates(analysis: Analysis) -> Iterator[SavedIntermediate]:
         if function in told or is_a(op.name, _FLAT):
             continue
         made = next((m for t in op.inputs if t not in returned and (m := _of_an_input(analysis, t)) is not None), None)
-        again = _differentiated(analysis, run) if made is not None and _used(analysis, op, run) else None
+        used = made is not None and _used(analysis, op, run, returned=True)
+        again = _differentiated(analysis, run) if used else None
         if made is not None and again is not None:
             told.add(function)
             yield SavedIntermediate(made, op, function, run, again)
@@ -99,14 +100,17 @@ def _of_an_input(analysis: Analysis, tensor: int) -> Op | None:
     return None
 
 
-def _used(analysis: Analysis, cut: Op, run: Backward) -> bool:
-    """Whether something was computed of its values, other than of their signs, that the backward may return."""
+def _used(analysis: Analysis, cut: Op, run: Backward, *, returned: bool = False) -> bool:
+    """Whether something was computed of its values, other than of their signs, that the backward may return.
+
+    ``returned``: what it computes may itself be what is returned.
+    """
     capture = analysis.capture
     todo, seen = [*cut.outputs], set(cut.outputs)
     while todo:
         tensor = todo.pop()
         readers = [capture.ops[index] for index in capture.readers.get(tensor, ()) if index < run.end]
-        if not readers and tensor not in cut.outputs:
+        if not readers and (returned or tensor not in cut.outputs):
             return True
         for reader in readers:
             flat = is_a(reader.name, _FLAT)

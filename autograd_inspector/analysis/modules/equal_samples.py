@@ -34,26 +34,29 @@ class EqualSamples(Struct, frozen=True):
 
 def equal_samples(analysis: Analysis) -> Iterator[EqualSamples]:
     """One record for each line that calls the module."""
-    samples = _Samples(analysis)
-    if not samples.silent:
-        return
-    told: set[int] = set()
-    for op in analysis.capture.ops:
-        if op.call < 0 and is_a(op.name, _TOGETHER) and not op.has(Trait.BACKWARD):
-            calls = samples.equal(samples.behind(op))
-            if len(calls) >= _FEWEST and calls[0].site not in told:
-                told.add(calls[0].site)
-                dropouts = [analysis.capture.calls[number] for number in samples.silent[calls[0].id]]
-                yield EqualSamples(calls, op, tuple(dropouts))
+    samples = Samples(analysis)
+    for calls, op in samples.together():
+        dropouts = [analysis.capture.calls[number] for number in samples.silent[calls[0].id]]
+        yield EqualSamples(calls, op, tuple(dropouts))
 
 
-class _Samples:
+class Samples:
     """The calls that the program makes, and which of them compute the same."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._capture = analysis.capture
         self._behind: dict[int, tuple[int, ...]] = {}
+
+    def together(self) -> Iterator[tuple[tuple[ModuleCall, ...], Op]]:
+        """(calls of one module with the same input, the op that puts their results together), for each calling line."""
+        told: set[int] = set()
+        for op in self._capture.ops if self.silent else ():
+            if op.call < 0 and is_a(op.name, _TOGETHER) and not op.has(Trait.BACKWARD):
+                calls = self.equal(self.behind(op))
+                if len(calls) >= _FEWEST and calls[0].site not in told:
+                    told.add(calls[0].site)
+                    yield calls, op
 
     @cached_property
     def silent(self) -> dict[int, list[int]]:
@@ -114,4 +117,9 @@ class _Samples:
 
     def _read_by(self, ops: list[Op]) -> _Given:
         made = {tensor for op in ops for tensor in op.outputs}
-        return tuple((op.name, tuple(v for v in self._analysis.read_values.of(op) if v[0] not in made)) for op in ops)
+        own = self._analysis.read_values.of
+        return tuple((op.name, tuple(v for v in own(op) if v[0] not in made and self.counts(v[0]))) for op in ops)
+
+    def counts(self, _tensor: int) -> bool:
+        """Whether two calls that read other values of a tensor are told apart."""
+        return True

@@ -184,3 +184,13 @@ class Modes:
             for later in (False, True)
         )
         return not before <= now
+
+
+def into_train_mode(analysis: Analysis, call: ModuleCall) -> tuple[ModeSwitched, ...]:
+    """What put a module, or one around it, into the train mode that it was called in: the first switch, and the last."""
+    switches = [s for s in analysis.capture.events_of(ModeSwitched) if s.model == call.root and s.at <= call.at]
+    own = [s for s in switches if within(call.path, s.path)]
+    if not own or not own[-1].training:
+        return ()
+    first = next(s for s in own if s.training)
+    return (first,) if first.site == own[-1].site else (first, own[-1])

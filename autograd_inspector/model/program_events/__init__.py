@@ -22,6 +22,7 @@ from autograd_inspector.model.program_events.modules import (
     AttributeSwitched,
     BareTensorHeld,
     GradientsGone,
+    HooksLost,
     LayersHeld,
     ModelContained,
     ModelLoaded,
@@ -108,6 +109,7 @@ __all__ = [
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "HooksLost",
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
@@ -196,6 +198,7 @@ Event = (
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded
+    | HooksLost
     | NamesUnmatched
     | PlainAttributeSet
     | NothingFrozen

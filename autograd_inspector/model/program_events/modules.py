@@ -184,6 +184,26 @@ class ModelLoaded(ProgramEvent, frozen=True):
         return f"{self.type}.load_state_dict()"
 
 
+class HooksLost(ProgramEvent, frozen=True):
+    """``load_state_dict(assign=True)`` of a module put parameters without hooks in the place of some that had hooks.
+
+    ``pairs``: of each the parameter that had them, and the new one.
+    """
+
+    type: str
+    pairs: tuple[tuple[int, ...], ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.load_state_dict(assign=True)"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """Those of both."""
+        return tuple(tensor for pair in self.pairs for tensor in pair)
+
+
 class NamesUnmatched(ProgramEvent, frozen=True):
     """A module was given tensors under names that it has not, and has others under names that it was not given.
 
@@ -332,7 +352,8 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
 
     ``again``: so many hooks from the same place of the program it had already. ``returns``: the lines of a forward hook
-    that return something in place of the module's output.
+    that return something in place of the module's output. ``changed``: variables that it shares with the hook that the
+    same place made before, and that had another value when that one was registered.
     """
 
     type: str
@@ -341,6 +362,7 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     path: str = ""
     again: int = 0
     returns: tuple[int, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def api(self) -> str:

@@ -29,6 +29,7 @@ from autograd_inspector.model.rewrites import ReturnGradient
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag303_zero_gradient.both_zero import both_zero
 from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
 from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
 from autograd_inspector.rules.ag303_zero_gradient.own_target import own_target
@@ -67,9 +68,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for found in flat:
         if not found.partial:
             places.setdefault(found.op.site, (found.op, set(found.parameters)))
-    casts = list(cast_to_real(analysis))
-    yield from casts
-    told = {name for cast in casts for name in cast.subjects}
+    told_first = [*cast_to_real(analysis), *both_zero(analysis)]
+    yield from told_first
+    told = {name for problem in told_first for name in problem.subjects}
     slopes = list(zero_slopes(analysis))
     zeros = {slope.run.end for slope in slopes}
     explained = {op.index for op, _ in places.values() if _explained(analysis, op, ranges)}

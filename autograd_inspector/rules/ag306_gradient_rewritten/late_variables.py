@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.modules.late_hooks import late_hooks
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.remedy import BindNow
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+
+_TWO = 2
+_BACKWARD, _FORWARD = "module, grad_input, grad_output", "module, args, output"
 
 
 def with_the_last_value(analysis: Analysis) -> Iterator[Problem]:
@@ -22,7 +27,16 @@ def with_the_last_value(analysis: Analysis) -> Iterator[Problem]:
     for hooks in by_line.values():
         group = _group(analysis, hooks)
         if len(group) > 1:
-            yield _problem(analysis, group)
+            yield _problem(analysis, group, names_of(analysis, [hook.tensor for hook in group]), "grad")
+    for hooks_of_modules in late_hooks(analysis):
+        modules = [hook.path or hook.type for hook in hooks_of_modules]
+        yield _problem(analysis, hooks_of_modules, modules, _given(hooks_of_modules[0]))
+
+
+def _given(hook: ModuleHookRegistered) -> str:
+    """What a hook of that kind is called with."""
+    given = _BACKWARD if hook.backward else _FORWARD
+    return given.rpartition(", ")[0] if "pre_hook" in hook.method and not hook.backward else given
 
 
 def _group(analysis: Analysis, hooks: list[TensorHook]) -> list[TensorHook]:
@@ -48,18 +62,20 @@ def _runs(analysis: Analysis, group: list[TensorHook]) -> bool:
     return next(analysis.timeline.runs.since(group[-1].at), None) is not None
 
 
-def _problem(analysis: Analysis, group: list[TensorHook]) -> Problem:
+def _problem(
+    analysis: Analysis, group: Sequence[TensorHook] | Sequence[ModuleHookRegistered], names: list[str], given: str
+) -> Problem:
+    """``names``: what the hooks are on, ``given``: what a hook is called with."""
     changed = list(dict.fromkeys(name for hook in group for name in hook.changed))
-    names = names_of(analysis, [hook.tensor for hook in group])
     variables = join_names([f"`{name}`" for name in changed])
-    first = changed[0]
-    name = short_name(group[0].name)
+    first, hook = changed[0], group[0]
+    name = short_name(hook.name if isinstance(hook, TensorHook) else hook.hook)
     return Problem(
         "warning",
         f"the hooks {name} of {summarize_names(names)} look up {variables} when they run, and find the value that "
-        f"{agree(changed, 'it', 'they')} had last: all {len(group)} hooks behave like the last one of the loop",
-        f"Bind the value when the hook is made: `lambda grad, {first}={first}: ...`, or create the hook in a function that takes {variables}.",
-        analysis.user_frames(group[0].site, "hooks registered here"),
+        f"{agree(changed, 'it', 'they')} had last: {'both' if len(group) == _TWO else f'all {len(group)}'} hooks behave like the last one of the loop",
+        f"Bind the value when the hook is made: `lambda {given}, {first}={first}: ...`, or create the hook in a function that takes {variables}.",
+        analysis.user_frames(hook.site, "hooks registered here"),
         (*dict.fromkeys(names), name, *changed),
-        cures=tuple((BindNow(place, tuple(changed)),) for place in analysis.user_frames(group[0].site, "")[:1]),
+        cures=tuple((BindNow(place, tuple(changed)),) for place in analysis.user_frames(hook.site, "")[:1]),
     )

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.hooks_left_behind import hooks_left_behind
+from autograd_inspector.analysis.gradients.hooks_left_behind import hooks_left_behind, hooks_lost_in_loads
 from autograd_inspector.analysis.gradients.hooks_not_copied import hooks_not_copied
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -24,6 +25,25 @@ def on_the_old_parameter(analysis: Analysis) -> Iterator[Problem]:
             f"Register the hook after {name} is replaced, or keep the Parameter and change its values: `copy_()` under torch.no_grad().",
             analysis.places((found.replaced, "replaced here"), (found.hook, "hook registered here, before")),
             (name, hook),
+        )
+
+
+def on_what_a_load_replaced(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each load with assign=True, and each place that registers hooks."""
+    for found in hooks_lost_in_loads(analysis):
+        names, hook = names_of(analysis, found.tensors), short_name(found.hook.name)
+        gets, their = agree(names, "gets", "get"), agree(names, "its gradient", "their gradients")
+        yield Problem(
+            "warning",
+            f"load_state_dict(assign=True) replaces {summarize_names(names)}, and the hook {hook} stays on the old "
+            f"{agree(names, 'parameter', 'parameters')}: {summarize_names(names)} {gets} {their} without the hook",
+            "Load without `assign=True`, which keeps the parameters and their hooks; or register the hook after the load.",
+            analysis.places((found.loaded, "replaced here"), (found.hook, "hook registered here, before")),
+            (*names, hook, "assign"),
+            cures=tuple(
+                (SetArgument(place, "load_state_dict", "assign", ""),)
+                for place in analysis.user_frames(found.loaded.site, "")[:1]
+            ),
         )
 
 

@@ -29,9 +29,14 @@ from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
 )
 from autograd_inspector.rules.ag306_gradient_rewritten.kept_in_state import kept_in_state
 from autograd_inspector.rules.ag306_gradient_rewritten.late_variables import with_the_last_value
-from autograd_inspector.rules.ag306_gradient_rewritten.left_behind import on_the_old_parameter, on_the_original
+from autograd_inspector.rules.ag306_gradient_rewritten.left_behind import (
+    on_the_old_parameter,
+    on_the_original,
+    on_what_a_load_replaced,
+)
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
 from autograd_inspector.rules.ag306_gradient_rewritten.refused import refused
+from autograd_inspector.rules.ag306_gradient_rewritten.reversed_for_all import reversed_on_all_paths
 from autograd_inspector.rules.ag306_gradient_rewritten.sign_lost import without_sign
 
 
@@ -78,6 +83,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from dropped_each_time(analysis)
     yield from with_the_last_value(analysis)
     yield from on_the_old_parameter(analysis)
+    yield from on_what_a_load_replaced(analysis)
+    yield from reversed_on_all_paths(analysis)
     yield from compiled_before(analysis)
     yield from on_the_original(analysis)
 

@@ -8,6 +8,8 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.analysis.modules.equal_samples import EqualSamples, equal_samples
 from autograd_inspector.analysis.modules.exported_in_eval import ExportedInEval, exported_in_eval
+from autograd_inspector.analysis.modules.masked_ratios import MaskedRatio, masked_ratios
+from autograd_inspector.analysis.modules.moving_samples import MovingSamples, moving_samples
 from autograd_inspector.analysis.modules.untold_dropouts import UntoldDropout, untold_dropouts
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
@@ -23,6 +25,10 @@ def dropouts(analysis: Analysis) -> Iterator[Problem]:
         yield _untold(analysis, untold)
     for samples in equal_samples(analysis):
         yield _equal(analysis, samples)
+    for moving in moving_samples(analysis):
+        yield _moving(analysis, moving)
+    for ratio in masked_ratios(analysis):
+        yield _ratio(analysis, ratio)
     for exported in exported_in_eval(analysis):
         yield _exported(analysis, exported)
 
@@ -90,12 +96,65 @@ def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
     )
 
 
-def _sampling(analysis: Analysis, call: ModuleCall) -> Iterator[Remedies]:
-    """Its dropouts are in train mode right before it is called."""
+def _moving(analysis: Analysis, found: MovingSamples) -> Problem:
+    names = analysis.capture.display_names
+    first = found.calls[0]
+    name = names.layer(first)
+    dropping, counting = (
+        list(dict.fromkeys(names.layer(call) for call in calls)) for calls in (found.dropping, found.counting)
+    )
+    normalizes = agree(
+        counting,
+        "normalizes with the statistics of the batch and updates its",
+        "normalize with the statistics of the batch and update their",
+    )
+    return Problem(
+        "warning",
+        f"{name} is called several times with the same input, in train mode and without gradients, to draw samples with "
+        f"{join_names(dropping, _NAMED)}: {join_names(counting, _NAMED)} also {normalizes} running statistics",
+        f"Put only the dropouts into train mode: `{name}.eval()`, and then `for m in {name}.modules(): if isinstance(m, "
+        "nn.Dropout): m.train()`.",
+        analysis.places(
+            *((switch, "put into train mode here") for switch in found.switches),
+            (first, "called in train mode here"),
+            (found.together, "combined here"),
+        ),
+        (name, *dropping[:_NAMED], *counting[:_NAMED], "train"),
+        ops=(found.together.index,),
+        cures=tuple(_sampling(analysis, first, evaluated=True)),
+    )
+
+
+def _ratio(analysis: Analysis, found: MaskedRatio) -> Problem:
+    names = analysis.capture.display_names
+    name, dropping = names.layer(found.new), [names.layer(call) for call in found.dropping]
+    places = [place for call in (found.old, found.new) for place in analysis.user_frames(call.site, "")[:1]]
+    inserts = tuple(Insert(place, f"{callee(place)}.eval()") for place in places if callee(place))
+    return Problem(
+        "warning",
+        f"`{found.op.name}` computes a ratio of probabilities from two calls of {name} in train mode: "
+        f"{join_names(dropping, _NAMED)} {agree(dropping, 'drops', 'drop')} other values in each, so the ratio differs from 1 "
+        "before any step changes the weights",
+        f"Call {name}.eval() before both calls: gradients are recorded in eval mode too. Or train without dropout.",
+        analysis.places(
+            *((switch, "put into train mode here") for switch in found.switches),
+            (found.old, "old probabilities computed here"),
+            (found.new, "new probabilities computed here"),
+            (found.op, "compared here"),
+        ),
+        (name, *dropping[:_NAMED], "dropout"),
+        ops=(found.op.index,),
+        cures=(inserts,) if len(inserts) == len(places) else (),
+    )
+
+
+def _sampling(analysis: Analysis, call: ModuleCall, *, evaluated: bool = False) -> Iterator[Remedies]:
+    """Its dropouts are in train mode right before it is called; ``evaluated``: all else of it is in eval mode."""
     for place in analysis.user_frames(call.site, ""):
         called = callee(place)
         if called:
-            text = f"for m in {called}.modules():\n    if isinstance(m, nn.Dropout):\n        m.train()"
+            text = f"{called}.eval()\n" if evaluated else ""
+            text += f"for m in {called}.modules():\n    if isinstance(m, nn.Dropout):\n        m.train()"
             yield (Insert(place, text),)
             yield (Insert(place, text.replace("nn.Dropout", "torch.nn.Dropout")),)
             return

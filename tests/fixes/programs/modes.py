@@ -297,6 +297,40 @@ out, again = net(x), net(x)
         by("`dropout_p=p if self.training else 0.0`", "dropout_p=p", "dropout_p=p if self.training else 0.0"),
         symptom="not torch.equal(out, again)",
     ),
+    "samples are drawn in train mode": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 2))
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+with torch.no_grad():
+    net.train()
+    samples = torch.stack([net(x) for _ in range(5)])
+""",
+        by(
+            "Put only the dropouts into train mode",
+            "    net.train()\n",
+            "    net.eval()\n    for m in net.modules():\n        if isinstance(m, nn.Dropout):\n            m.train()\n",
+        ),
+        symptom="net[1].num_batches_tracked > 0",
+    ),
+    "a ratio of two dropout masks": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+with torch.no_grad():
+    old = net(x).log_softmax(-1)[:, 0]
+new = net(x).log_softmax(-1)[:, 0]
+ratio = (new - old).exp()
+optimizer.zero_grad()
+ratio.mean().backward()
+optimizer.step()
+""",
+        by("Call net.eval() before both calls", "with torch.no_grad", "net.eval()\nwith torch.no_grad"),
+        by("Or train without dropout", "nn.Dropout(0.5)", "nn.Dropout(0.0)"),
+        symptom="not torch.allclose(ratio, torch.ones(8))",
+    ),
     "samples are drawn in eval mode": case(
         "AG411",
         """

@@ -279,6 +279,74 @@ optimizer.step()
         ),
         symptom="torch.allclose(second.bias.grad, torch.tensor(4.0)) and torch.allclose(first.bias.grad, 4 * (second.weight.grad * 0 + 1)) or abs(first.bias.grad[0] / (second.weight[0, 0] + 0.1 * second.weight.grad[0, 0]) - 2) > 1",
     ),
+    "hooks of modules see the last value of a loop": case(
+        "AG306",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+taken = {}
+for key in ("0", "1"):
+    net.get_submodule(key).register_forward_hook(lambda module, args, output: taken.__setitem__(key, output))
+(net(torch.ones(3, 4)).mean() + sum(t.pow(2).mean() for t in taken.values())).backward()
+optimizer.step()
+""",
+        by(
+            "`lambda module, args, output, key=key: ...`",
+            "lambda module, args, output: taken",
+            "lambda module, args, output, key=key: taken",
+        ),
+        by(
+            "create the hook in a function that takes `key`",
+            "lambda module, args, output: taken.__setitem__(key, output))",
+            "storing(key))",
+            "taken = {}\n",
+            "taken = {}\ndef storing(key):\n    return lambda module, args, output: taken.__setitem__(key, output)\n",
+        ),
+        symptom="len(taken) == 1",
+    ),
+    "a load replaces the parameters that have hooks": case(
+        "AG306",
+        NET
+        + """
+mask = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
+net.weight.register_hook(lambda grad: grad * mask)
+state = {"weight": start * mask, "bias": torch.zeros(1)}
+net.load_state_dict(state, assign=True)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(x).mean().backward()
+optimizer.step()
+""",
+        by("Load without `assign=True`", "(state, assign=True)", "(state)"),
+        by(
+            "register the hook after the load",
+            "net.weight.register_hook(lambda grad: grad * mask)\n",
+            "",
+            "assign=True)\n",
+            "assign=True)\nnet.weight.register_hook(lambda grad: grad * mask)\n",
+        ),
+        symptom="bool((net.weight[mask == 0] != 0).any())",
+    ),
+    "a hook reverses the gradient of both branches": case(
+        "AG306",
+        """
+body, label, domain = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*body.parameters(), *label.parameters(), *domain.parameters()], lr=0.1)
+f = body(torch.ones(3, 4))
+wanted = label.weight.detach().clone()
+loss = label(f).sum()
+f.register_hook(lambda grad: -grad)
+(loss + 0 * domain(f).sum()).backward()
+optimizer.step()
+""",
+        by(
+            "Register the hook on a view of the tensor, and use the view in the reversed branch only",
+            "f.register_hook",
+            "g = f.view_as(f)\ng.register_hook",
+            "domain(f)",
+            "domain(g)",
+        ),
+        symptom="torch.allclose(body.bias.grad, -3 * wanted[0])",
+    ),
     "a flat gradient is taken apart in another order": case(
         "AG306",
         """

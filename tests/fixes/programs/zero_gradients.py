@@ -5,6 +5,25 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "both factors are initialized with zeros": case(
+        "AG303",
+        """
+base = nn.Linear(4, 4).requires_grad_(False)
+a, b = nn.Parameter(torch.zeros(2, 4)), nn.Parameter(torch.zeros(4, 2))
+optimizer = torch.optim.SGD([a, b], lr=0.1)
+x = torch.linspace(-1, 1, 12).reshape(3, 4)
+for _ in range(2):
+    optimizer.zero_grad()
+    (base(x) + x @ a.t() @ b.t() - 1).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Initialize one of the two with random numbers and the other with zeros",
+            "optimizer = torch",
+            "nn.init.normal_(a, std=0.02)\noptimizer = torch",
+        ),
+        symptom="not a.any() and not b.any()",
+    ),
     "a single weight is divided by its own sum": case(
         "AG303",
         """

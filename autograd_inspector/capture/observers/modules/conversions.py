@@ -19,11 +19,13 @@ from autograd_inspector.capture.observers.modules.own_switches import OwnSwitche
 from autograd_inspector.capture.observers.modules.unmatched import Unmatched
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION, own_buffers, own_children
+from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.program_events import (
     Event,
+    HooksLost,
     ModelLoaded,
     ModuleAttached,
     ModuleCopied,
@@ -41,6 +43,8 @@ _LOOKS = 50
 _TORCHS = nn.Module.apply.__code__.co_filename
 """The file of the method for conversions, as code objects name it."""
 _COPY = copy.copy.__code__
+Before = tuple[list[tuple[str, ...]], dict[str, Tensor]]
+"""Of a module that new parameters are assigned to: the names of each that has several; those that have hooks."""
 
 
 class Models(Protocol):
@@ -170,13 +174,22 @@ class Conversions:
         kind = type(module).__name__
         self._exchanged(module, lambda at, site, ids: ParametersConverted(at, site, kind, by, ids))
 
-    def _loaded(self, result: Any, module: nn.Module, state_dict: Any, tied: list[tuple[str, ...]] | None) -> None:
+    def _loaded(self, result: Any, module: nn.Module, state_dict: Any, before: Before | None) -> None:
         self._unmatched.loaded(module, state_dict, result)
-        kind, assign = type(module).__name__, tied is not None
+        tied, hooked = before or ([], {})
+        kind, assign = type(module).__name__, before is not None
         how = " assign=True" if assign else ""
         parted = dict(self._parted(module, tied)) if tied else {}
         pairs, names = tuple(parted.values()), tuple(parted)
         self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign, pairs, names), how)
+        own, number = dict(named_parameters(module)) if hooked else {}, self.recording.id_of
+        lost = tuple(
+            (number(old), number(own[name]))
+            for name, old in hooked.items()
+            if name in own and own[name] is not old and not _has_hooks(own[name])
+        )
+        if lost:
+            self._note((), lambda at, site, _ids: HooksLost(at, site, kind, lost))
 
     def _parted(
         self, module: nn.Module, tied: list[tuple[str, ...]]
@@ -246,19 +259,27 @@ class _LoadProbe:
             values = dict(zip(("state_dict", "strict", "assign"), given, strict=False)) | named
             seen += (module, values.get("state_dict"), None)
             if values.get("assign") is True:
-                seen[-1] = self._guard.run(_tied, module) or []
+                seen[-1] = self._guard.run(_before, module) or ([], {})
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """It was."""
         if seen:
-            module, state_dict, tied = seen
+            module, state_dict, had = seen
             seen[:] = ()  # Once: an interrupt may strike when it is done.
-            self._guard.run(self._step, result, module, state_dict, tied)
+            self._guard.run(self._step, result, module, state_dict, had)
         return result
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:
         """It raised, and may have loaded some."""
         self.after(seen, None)
+
+
+def _before(module: nn.Module) -> Before:
+    return _tied(module), {name: each for name, each in named_parameters(module) if _has_hooks(each)}
+
+
+def _has_hooks(parameter: Tensor) -> bool:
+    return bool(gradient_hooks(parameter) or post_accumulate_hooks(parameter))
 
 
 def _tied(module: nn.Module) -> list[tuple[str, ...]]:

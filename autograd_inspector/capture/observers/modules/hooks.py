@@ -53,13 +53,16 @@ class ModuleHooks:
         site, kind, path = recording.stacks.here(1), type(module).__name__, self._path_of(module) or ""
         before = self._met.get((method, site, kind, path), -1)
         self._met[method, site, kind, path] = again
+        changed = recording.shared_variables.changed(hook)
         # One that is removed each time is noted once.
-        if again or before:
+        if again or before or changed:
             code = code_of(hook) if method == "register_forward_hook" else None
             lines = value_returns(code) if code is not None and classify(code.co_filename) == USER else ()
             returns = tuple(dict.fromkeys(recording.stacks.of_code(code, line) for line in lines if code is not None))
             recording.events.append(
-                ModuleHookRegistered(len(recording.ops), site, kind, name_of(hook), method, path, again, returns)
+                ModuleHookRegistered(
+                    len(recording.ops), site, kind, name_of(hook), method, path, again, returns, changed
+                )
             )
 
 
