@@ -69,6 +69,8 @@ def freeze(
 
     Unless it is to ``keep`` them, the recording has lost what takes the most room: a million ops are there once.
     """
+    recorded_nodes = recording.recorded.nodes
+    recording.recorded, recording.lineage = Recorded(), Lineage()  # Not beside what is made of the records.
     recording.ledger.update(recording)
     writes = tuple(alias_writes(recording))
     events = (
@@ -105,8 +107,6 @@ def freeze(
     models = model_names(modules, calls, sites)
     names, namespace = tensor_names(modules, models)
     variables = variable_names(recording, sites)
-    recorded_nodes = recording.recorded.nodes
-    recording.recorded, recording.lineage = Recorded(), Lineage()  # Not beside what is made of the records.
     sharing = Sharing(recording, recorded_nodes)
     nodes = tuple(sharing.nodes(node for _, node in _each(recorded_nodes, keep=keep)))
     tensors = _tensors(recording, names, variables, sharing, keep=keep)

@@ -180,9 +180,7 @@ class Lineage:
 
     def leaves(self) -> Iterator[int]:
         """All leaves that some op read."""
-        return (
-            -2 - number for number in dict.fromkeys(f for op in self._below for f in self.below(op) if f < UNKNOWN)
-        )
+        return (-2 - number for number in dict.fromkeys(f for op in self._below for f in self.below(op) if f < UNKNOWN))
 
     def fold(self, cut: int, ops: Collection[int], tensors: Collection[int]) -> None:
         """Forget the ops before ``cut`` but those, and other tensors."""

@@ -163,12 +163,14 @@ class Recorded:
         for number, place in enumerate(fresh, len(self.nodes)):
             numbers[place] = number
         first = len(self.nodes)
-        kept = not first and len(fresh) == len(met)  # Places are numbers then.
-        for place in fresh:
-            node = met[place]
-            if isinstance(node, Node):
-                self.nodes.append(node if kept and node.index == place else _placed(node, numbers[place], numbers))
-        made = self.nodes.between(first, len(self.nodes))
+        as_met = not first and len(fresh) == len(met)  # Places are numbers then.
+        made = [
+            _placed(node, numbers[place], numbers, as_met=as_met)
+            for place in fresh
+            if isinstance(node := met[place], Node)
+        ]
+        for node in made:
+            self.nodes.append(node)
         for place in order:
             if numbers[place] >= first:
                 self._conclude(made[numbers[place] - first], depths[place] if place < len(depths) else 0)
@@ -249,9 +251,7 @@ class Recorded:
             self._watch(self.nodes[number])
 
     def _same(self, node: Node, numbers: list[int], taken: set[int]) -> int:
-        candidates = (
-            self._leaf.get(node.variable, ()) if node.variable >= 0 else self._by_key.of(node.seq, node.name)
-        )
+        candidates = self._leaf.get(node.variable, ()) if node.variable >= 0 else self._by_key.of(node.seq, node.name)
         if not candidates or any(numbers[child] == _NEW for child, _ in node.edges):
             return _NEW
         edges = tuple([(numbers[child], slot) for child, slot in node.edges])
@@ -316,9 +316,13 @@ class Recorded:
             each.intersection_update(keep)
 
 
-def _placed(node: Node, number: int, numbers: Sequence[int]) -> Node:
-    """The node under a number, given those of all that the walk met."""
-    return node.placed(number, tuple([(numbers[child], slot) for child, slot in node.edges]))
+def _placed(node: Node, number: int, numbers: Sequence[int], *, as_met: bool = False) -> Node:
+    """The node under a number, given those of all that the walk met; the node itself where these are the places."""
+    return (
+        node
+        if as_met and node.index == number
+        else node.placed(number, tuple([(numbers[child], slot) for child, slot in node.edges]))
+    )
 
 
 def alike(one: Node, other: Node, *, opened: bool = True) -> bool:
