@@ -318,11 +318,9 @@ class Recorded:
 
 def _placed(node: Node, number: int, numbers: Sequence[int], *, as_met: bool = False) -> Node:
     """The node under a number, given those of all that the walk met; the node itself where these are the places."""
-    return (
-        node
-        if as_met and node.index == number
-        else node.placed(number, tuple([(numbers[child], slot) for child, slot in node.edges]))
-    )
+    if as_met and node.index == number:
+        return node
+    return node.placed(number, tuple([(numbers[child], slot) for child, slot in node.edges]))
 
 
 def alike(one: Node, other: Node, *, opened: bool = True) -> bool:

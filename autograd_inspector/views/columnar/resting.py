@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.views.columnar.kinds import Field, fields_of, tables_of_captures
+from autograd_inspector.views.columnar.tables import Rows, Source, grouped
 from autograd_inspector.views.gc_pause import collector_paused
 
 Numbers = Callable[[Sequence[int]], Iterator[int]]
@@ -79,6 +80,10 @@ class _Groups:
     def __init__(self, groups: Sequence[Any], flat: _Column, *, alike: bool) -> None:
         self._sizes, self._flat, self._alike = _array(map(len, groups)), flat, alike
 
+    def apart(self) -> tuple[list[int], Columns] | None:
+        """Their sizes, and what is in them, where that is records."""
+        return (list(self._sizes), self._flat) if isinstance(self._flat, Columns) else None
+
     def values(self, numbers: Numbers) -> Iterator[Any]:
         """The values of all records."""
         left = self._flat.values(numbers)
@@ -93,12 +98,32 @@ class Columns:
     """Records of one kind, one column a field."""
 
     def __init__(self, records: Sequence[Any], kind: type[Struct]) -> None:
-        self._kind = kind
-        self._columns = [_column(field, list(map(attrgetter(field.name), records))) for field in fields_of(kind) or ()]
+        self._kind, self._length = kind, len(records)
+        self._columns = {
+            field.name: _column(field, list(map(attrgetter(field.name), records))) for field in fields_of(kind) or ()
+        }
+
+    def __len__(self) -> int:
+        return self._length
+
+    def column(self, name: str) -> list[Any]:
+        """A field of all records."""
+        return list(self._columns[name].values(iter))
+
+    def part(self, name: str) -> Source:
+        """The records in a field, each of which is one."""
+        column = self._columns[name]
+        return column if isinstance(column, Columns) else Rows(self.column(name))
+
+    def parts(self, name: str) -> tuple[list[int], Source]:
+        """How many records are in a field of each, and all of them."""
+        column = self._columns[name]
+        apart = column.apart() if isinstance(column, _Groups) else None
+        return apart or grouped(self.column(name))
 
     def values(self, numbers: Numbers) -> Iterator[Any]:
         """All records."""
-        return map(self._kind, *[column.values(numbers) for column in self._columns])
+        return map(self._kind, *[column.values(numbers) for column in self._columns.values()])
 
 
 _Column = _Same | _Few | _Integers | _Pairs | _Groups | Columns
@@ -190,6 +215,11 @@ class Resting(Sequence[Any]):
     def records(self) -> tuple[Any, ...]:
         """All of them."""
         return self._rest.of(self._name)
+
+    @property
+    def columns(self) -> Columns:
+        """Field by field; no record is made for that."""
+        return self._rest.columns[self._name]
 
     @property
     def passing(self) -> tuple[Any, ...]:
