@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -31,6 +32,60 @@ class _Memory:
         self.born = -1
         """The first birth."""
 
+    @classmethod
+    def only_born(cls, op: int) -> _Memory:
+        """Of a storage in which one tensor was born, and nothing else happened."""
+        memory = cls()
+        if op >= 0:
+            memory.met, memory.born = [op], op
+        return memory
+
+
+class _Memories:
+    """What happened to each storage. Most of a long program were met once, at a birth: that is one integer of each.
+
+    Storages are numbered as they are met, so there are about as many as tensors; one of a higher number is told in full.
+    """
+
+    def __init__(self, tensors: int) -> None:
+        self._born = array("q", [-1]) * tensors
+        self._others: dict[int, _Memory] = {}
+
+    def meet(self, storage: int, op: int, *, born: bool) -> None:
+        """Something that wrote no value: a birth, or a tensor lost its history."""
+        if born and storage < len(self._born) and self._born[storage] < 0 and storage not in self._others:
+            self._born[storage] = op
+            return
+        memory = self._own(storage)
+        memory.met.append(op)
+        if memory.born < 0 and born:
+            memory.born = op
+
+    def write(self, storage: int, op: int, tensor: int) -> None:
+        """That op wrote to it through that tensor."""
+        memory = self._own(storage)
+        memory.written.append(op)
+        memory.by.append(tensor)
+
+    def _own(self, storage: int) -> _Memory:
+        memory = self._others.get(storage)
+        if memory is None:
+            memory = self._others[storage] = _Memory.only_born(self._birth(storage))
+        return memory
+
+    def written(self, storage: int) -> _Memory:
+        """The same as ``of``, for who asks of writes alone."""
+        return self._others.get(storage, _UNTOUCHED)
+
+    def of(self, storage: int) -> _Memory:
+        """All that happened to a storage; -1 has none."""
+        memory = self._others.get(storage)
+        born = self._birth(storage) if memory is None else -1
+        return _Memory.only_born(born) if born >= 0 else memory or _UNTOUCHED
+
+    def _birth(self, storage: int) -> int:
+        return self._born[storage] if 0 <= storage < len(self._born) else -1
+
 
 _UNTOUCHED = _Memory()
 """Of what nothing happened to."""
@@ -57,28 +112,23 @@ class DataFlow:
         """(tensor, op) -> what a read of it by that op depends on: each rule asks for much the same."""
 
     @cached_property
-    def _memory(self) -> dict[int, _Memory]:
-        """Storage -> what happened to it. Births are many (each alias is one), writes few: they are apart."""
+    def _memory(self) -> _Memories:
+        """What happened to each storage. Births are many (each alias is one), writes few: they are apart."""
         tensors = self.capture.tensors
-        memories: dict[int, _Memory] = {}
+        memories = _Memories(len(tensors))
         for op in self.capture.ops:
             if op.has(SKIPPED):
                 continue
             written = dict.fromkeys((w.storage, w.tensor) for w in op.writes)
             for storage, tensor in written:
                 if storage >= 0:
-                    memory = memories.setdefault(storage, _Memory())
-                    memory.written.append(op.index)
-                    memory.by.append(tensor)
+                    memories.write(storage, op.index, tensor)
             # `detach_()` hands back its own input, changed, and writes no memory.
             changed = frozenset(op.inputs) if op.has(Trait.CUT) else ()
             for tensor in op.outputs:
                 storage, cut = tensors[tensor].storage, tensor in changed
                 if (cut or tensors[tensor].birth == op.index) and storage >= 0 and (storage, tensor) not in written:
-                    memory = memories.setdefault(storage, _Memory())
-                    memory.met.append(op.index)
-                    if memory.born < 0 and not cut:
-                        memory.born = op.index
+                    memories.meet(storage, op.index, born=not cut)
         return memories
 
     @cached_property
@@ -118,12 +168,12 @@ class DataFlow:
     def _beginning(self, tensor: int, before: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
         """(what made the tensor, the op up to which no write is of account for it, what made the memory it wraps)."""
         record = self.capture.tensors[tensor]
-        memory = self._memory.get(record.storage, _UNTOUCHED)
         born = (record.birth,) if 0 <= record.birth < before else ()
         # An op that data flow does not go through is no beginning either.
         since = record.birth if born and not self.capture.ops[record.birth].has(SKIPPED) else -1
         cut = _last(self._cuts.get(tensor, ()), before, since)
-        wrapped = -1 if record.birth >= 0 else _last(memory.met, min(before, record.first_use), cut)
+        met = () if record.birth >= 0 else self._memory.of(record.storage).met
+        wrapped = _last(met, min(before, record.first_use), cut)
         if wrapped >= 0:
             return born, max(since, cut, wrapped - 1), (wrapped,)
         return ((cut,) if cut >= 0 else born), max(since, cut), ()
@@ -138,7 +188,7 @@ class DataFlow:
         return past
 
     def _past(self, tensor: int, before: int) -> Past:
-        memory = self._memory.get(self.capture.tensors[tensor].storage, _UNTOUCHED)
+        memory = self._memory.written(self.capture.tensors[tensor].storage)
         begun, end, wrapped = self._beginning(tensor, before)
         at = bisect_left(memory.written, before) - 1
         return Past(tensor, at, end, tuple(op for op in (*begun, *wrapped) if not self.capture.ops[op].has(SKIPPED)))
@@ -146,7 +196,7 @@ class DataFlow:
     def further(self, past: Past) -> tuple[tuple[int, ...], Past | None]:
         """The producers that come next, and what comes before them."""
         record = self.capture.tensors[past.tensor]
-        memory = self._memory.get(record.storage, _UNTOUCHED)
+        memory = self._memory.written(record.storage)
         if past.at < 0 or memory.written[past.at] <= past.end:
             return past.begun, None
         op, touched = memory.written[past.at], memory.by[past.at]
@@ -161,8 +211,8 @@ class DataFlow:
         if record.birth >= 0:
             return self.capture.ops[record.birth]
         limit = record.first_use if record.first_use >= 0 else len(self.capture.ops)
-        memory = self._memory.get(record.storage)
-        return self.capture.ops[memory.born] if memory is not None and 0 <= memory.born < limit else None
+        born = self._memory.of(record.storage).born
+        return self.capture.ops[born] if 0 <= born < limit else None
 
     def upstream(
         self,

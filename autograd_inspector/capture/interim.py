@@ -98,4 +98,4 @@ class Interim:
         lists: dict[str, Any] = {"notes": [], "left_out": {}, "vitals": None}
         for name, value in lists.items():
             setattr(recording, name, value)
-        return freeze(recording, modules, history, seconds=0.0, error="")
+        return freeze(recording, modules, history, seconds=0.0, error="", keep=not self._recording.ops.folded)

@@ -29,6 +29,7 @@ from autograd_inspector.model.location import Location, Site, with_role
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.program_events import Event, ParameterWrapped, ProgramEvent
+from autograd_inspector.model.readers import Readers
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.values import GradientFault, LeafValues, ValueFault
@@ -228,13 +229,9 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return frozenset(r.storage for r in self.tensors if r.leaf and r.requires_grad and r.storage >= 0)
 
     @cached_property
-    def readers(self) -> dict[int, list[int]]:
+    def readers(self) -> Readers:
         """Tensor -> the ops that read it, in program order."""
-        readers: dict[int, list[int]] = {}
-        for op in self.ops:
-            for tensor in dict.fromkeys(op.inputs):
-                readers.setdefault(tensor, []).append(op.index)
-        return readers
+        return Readers(self.ops, len(self.tensors))
 
     @cached_property
     def none_gradients_of(self) -> dict[int, list[tuple[int, ...]]]:

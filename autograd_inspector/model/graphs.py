@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import operator
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, MutableSequence, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Generic, Protocol, TypeVar
@@ -30,6 +31,21 @@ def below(nodes: Nodes, starts: Iterable[int], excluded: Container[int] = ()) ->
         for child, _ in nodes[number].edges:
             if child not in seen and child not in excluded:
                 seen.add(child)
+                reached.append(child)
+    return reached
+
+
+def _marked(nodes: Nodes, starts: Iterable[int], marks: MutableSequence[int], mark: int) -> list[int]:
+    """The nodes below some that have no mark yet, as they are met; now they have that one."""
+    reached: list[int] = []
+    for start in starts:
+        if marks[start] < 0:
+            marks[start] = mark
+            reached.append(start)
+    for number in reached:  # It grows on the way.
+        for child, _ in nodes[number].edges:
+            if marks[child] < 0:
+                marks[child] = mark
                 reached.append(child)
     return reached
 
@@ -137,15 +153,13 @@ class RunGraphs:
 
     def __init__(self, nodes: Sequence[Node], runs: Iterable[Backward]) -> None:
         self.runs, self.nodes = tuple(runs), nodes
-        self._first: dict[int, int] = {}
-        """Node -> the first of the runs that has it, by its place among them."""
+        self._first = array("q", [-1]) * len(nodes)
+        """Of each node the first of the runs that has it, by its place among them."""
         self._new: list[list[int]] = []
         for place, run in enumerate(self.runs):
-            new = below(nodes, run.graph.roots, self._first)
-            self._first.update(dict.fromkeys(new, place))
-            self._new.append(new)
+            self._new.append(_marked(nodes, run.graph.roots, self._first, place))
         self._leaves = leaves_below(nodes)
-        self._last: dict[int, int] = {}
+        self._last = array("q")
         self._whole: tuple[int, frozenset[int]] = (-1, frozenset())
 
     def __iter__(self) -> Iterator[tuple[Backward, list[Node]]]:
@@ -177,10 +191,10 @@ class RunGraphs:
     def last(self, node: int) -> int:
         """The place of the last run that has a node; -1: none has."""
         if not self._last:
+            self._last = array("q", [-1]) * len(self.nodes)
             for place in reversed(range(len(self.runs))):
-                new_nodes = below(self.nodes, self.runs[place].graph.roots, self._last)
-                self._last.update(dict.fromkeys(new_nodes, place))
-        return self._last.get(node, -1)
+                _marked(self.nodes, self.runs[place].graph.roots, self._last, place)
+        return self._last[node] if 0 <= node < len(self._last) else -1
 
     @cached_property
     def first_through(self) -> dict[int, Backward]:
@@ -193,14 +207,17 @@ class RunGraphs:
 
     def in_one(self, node: int) -> bool:
         """Whether one run has a node, and no other."""
-        return node in self._first and self._first[node] == self.last(node)
+        return self._first_of(node) == self.last(node) >= 0
 
     def has(self, place: int, node: int) -> bool:
         """Whether a run's graph has a node."""
-        first, last = self._first.get(node, -1), self.last(node)
+        first, last = self._first_of(node), self.last(node)
         if not first <= place <= last or first < 0:
             return False
         return place in {first, last} or node in self._closure(place)
+
+    def _first_of(self, node: int) -> int:
+        return self._first[node] if 0 <= node < len(self._first) else -1
 
     def _closure(self, place: int) -> frozenset[int]:
         if self._whole[0] != place:

@@ -18,7 +18,7 @@ from autograd_inspector.model.autograd import GraphHead, Node, SavedTensor
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.views.columnar import captures, tables
 from autograd_inspector.views.columnar.numbers import BASES, numbers_of, runs_of, shortest, told, untold
-from autograd_inspector.views.columnar.tables import Table, records_of, table_of
+from autograd_inspector.views.columnar.tables import Rows, Table, records_of, table_of
 from autograd_inspector.views.html import report as page
 from autograd_inspector.views.picture.render import GraphvizMissingError
 
@@ -61,7 +61,7 @@ NODES = st.builds(
 
 
 def through_json(records, kind):
-    return records_of(msgspec.json.decode(msgspec.json.encode(table_of(records, kind)), type=Table), kind)
+    return records_of(msgspec.json.decode(msgspec.json.encode(table_of(Rows(records), kind)), type=Table), kind)
 
 
 @settings(deadline=None, database=None)

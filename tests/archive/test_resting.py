@@ -11,7 +11,7 @@ import torch
 import autograd_inspector
 from autograd_inspector import Report
 from autograd_inspector.model.sound import fault_in
-from autograd_inspector.views.columnar import resting
+from autograd_inspector.views.columnar import captures, resting
 from autograd_inspector.views.columnar.resting import Resting, at_rest
 
 from .reports import KINDS, report
@@ -46,6 +46,17 @@ def awake(given):
 
 def loaded(records, name):
     return isinstance(records, Resting) and name in records._rest.records
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "ranks"])
+def test_json_is_written_from_the_columns(kind, all_at_rest, monkeypatch):
+    """The same text as from the records, none of which is made for it."""
+    monkeypatch.setattr(captures, "LONG", 1)
+    given = report(kind)
+    resting_report = type(given)(at_rest(given.capture), given.findings, given.ignored, given.notes, pages=given.pages)
+    text = resting_report.to_json()
+    assert not awake(resting_report)
+    assert text == given.to_json()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "ranks"])

@@ -7,7 +7,8 @@ two have changed places: the value is the soft one, and the gradient goes to wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -17,8 +18,10 @@ from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.tensor import TensorRecord
 
 _ASIDE = Trait.BACKWARD | Trait.STEP
+_TAKES_OUT = SUMS | OpKind.NEGATES | OpKind.DETACHES
 
 
 class Estimator(Struct, frozen=True):
@@ -35,8 +38,10 @@ class Estimator(Struct, frozen=True):
 
 def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
     """Each sum that is one, once a line."""
-    told: set[int] = set()
     tensors = analysis.capture.tensors
+    if not any(map(partial(_takes_out, tensors), analysis.capture.ops)):
+        return
+    told: set[int] = set()
     leaves = Leaves(analysis.capture, analysis.flow)
     for op in analysis.capture.ops:
         if not is_a(op.name, SUMS) or op.writes or op.has(_ASIDE) or op.site in told:
@@ -47,6 +52,16 @@ def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
         if estimator is not None and (estimator.swapped or not _residual(analysis, op)):
             told.add(op.site)
             yield estimator
+
+
+def _takes_out(tensors: Sequence[TensorRecord], op: Op) -> bool:
+    """Whether a term may be in the value of a sum and not in its gradient because of that op.
+
+    Where no op of the program does so, no sum need be taken apart.
+    """
+    if not is_a(op.name, _TAKES_OUT):
+        return False
+    return is_a(op.name, OpKind.DETACHES) or any(not tensors[output].requires_grad for output in op.outputs)
 
 
 def _residual(analysis: Analysis, op: Op) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -44,6 +45,7 @@ from autograd_inspector.capture.recording.raw_records import (
 )
 from autograd_inspector.capture.recording.recorded_nodes import Recorded
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
 from autograd_inspector.capture.vitals.freezing import frozen
 from autograd_inspector.model.capture import Capture
@@ -55,12 +57,21 @@ from autograd_inspector.model.vitals import Vitals
 from autograd_inspector.source.index import last_return
 from autograd_inspector.source.returned_gradients import computed_at
 
+T = TypeVar("T")
+
 _OPERANDS = 6
 """So many ops back what was computed for a write is told with the numbers that went into it."""
 
 
-def freeze(recording: Recording, modules: Modules, history: History, *, seconds: float, error: str) -> Capture:
-    """All records of a finished capture; ``history`` tells of the steps that are no longer in it."""
+def freeze(
+    recording: Recording, modules: Modules, history: History, *, seconds: float, error: str, keep: bool = False
+) -> Capture:
+    """All records of a finished capture; ``history`` tells of the steps that are no longer in it.
+
+    Unless it is to ``keep`` them, the recording has lost what takes the most room: a million ops are there once.
+    """
+    recorded_nodes = recording.recorded.nodes
+    recording.recorded, recording.lineage = Recorded(), Lineage()  # Not beside what is made of the records.
     recording.ledger.update(recording)
     writes = tuple(alias_writes(recording))
     events = (
@@ -97,14 +108,16 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     calls = tuple(recording.calls)
     models = model_names(modules, calls, sites)
     names, namespace = tensor_names(modules, models)
-    sharing = Sharing(recording)
-    sharing.count_sequences(recording.recorded.nodes)
-    nodes = sharing.nodes(tuple(recording.recorded.nodes))
-    recording.recorded, recording.lineage = Recorded(), Lineage()  # Not beside what is made of the ops.
-    ops = tuple([_op(sharing, i, raw) for i, raw in recording.ops.items()])
     variables = variable_names(recording, sites)
-    tensors = _tensors(recording, names, variables, sharing)
+    sharing = Sharing(recording, recorded_nodes)
+    nodes = tuple(sharing.nodes(node for _, node in _each(recorded_nodes, keep=keep)))
+    tensors = _tensors(recording, names, variables, sharing, keep=keep)
+    if not keep:
+        recording.registry.entries.fold(len(recording.registry.entries), recording.registry.parameters)
     rank, world_size = rank_here(before=recording.rank)
+    by_ranks = divisions_by_ranks(recording, world_size)
+    ops = tuple([_op(sharing, i, raw) for i, raw in _each(recording.ops, keep=keep)])
+    del sharing
     owners = {tensor: root for root, within in modules.current.items() for tensor in within.values()}
     return Capture(
         ops=ops,
@@ -124,7 +137,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         replacements=tuple(recording.replacements),
         alias_writes=writes,
         scalar_reentries=tuple(ScalarReentry(*pair) for pair in dict.fromkeys(recording.scalar_reentries)),
-        given=_number_arguments(recording, tensors, ops, world_size),
+        given=_number_arguments(recording, tensors, ops, by_ranks, world_size),
         value_faults=tuple(recording.values.faults) if recording.values else (),
         bad_tensors=tuple(sorted(recording.values.bad)) if recording.values else (),
         gradient_faults=tuple(recording.values.gradient_faults) if recording.values else (),
@@ -157,7 +170,11 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
 
 
 def _number_arguments(
-    recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...], world: int
+    recording: Recording,
+    tensors: tuple[TensorRecord, ...],
+    ops: tuple[Op, ...],
+    by_ranks: dict[int, dict[str, float]],
+    world: int,
 ) -> dict[int, dict[str, float]]:
     """The numbers given to writes to a .grad or through an alias with its own version counter, and those not above 0.
 
@@ -171,7 +188,7 @@ def _number_arguments(
         if any(number <= 0 for _, number in numbers)
     }
     turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number <= 0}
-    turning |= divisions_by_ranks(recording, world)
+    turning |= by_ranks
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
     gradients = {read.gradient for read in recording.grad_reads}
     slots = assigned_slots(ops)
@@ -204,6 +221,11 @@ def _computing(recording: Recording, code: CodeType) -> tuple[int, ...]:
     return tuple(recording.stacks.of_code(code, line) if line else -1 for line in lines)
 
 
+def _each(window: Window[T], *, keep: bool) -> Iterator[tuple[int, T]]:
+    """(index, record) of all of them."""
+    return window.items() if keep else window.drained()
+
+
 def _op(sharing: Sharing, index: int, raw: RawOp) -> Op:
     name, inputs, versions, outputs, writes, site, call, region, traits, first, last, error = raw
     return Op(
@@ -224,7 +246,12 @@ def _op(sharing: Sharing, index: int, raw: RawOp) -> Op:
 
 
 def _tensors(
-    recording: Recording, names: dict[int, tuple[str, ...]], variables: dict[int, str], sharing: Sharing
+    recording: Recording,
+    names: dict[int, tuple[str, ...]],
+    variables: dict[int, str],
+    sharing: Sharing,
+    *,
+    keep: bool,
 ) -> tuple[TensorRecord, ...]:
     registry, ledger = recording.registry, recording.ledger
     functions = {
@@ -237,7 +264,7 @@ def _tensors(
     records = []
     shared = sharing.number
     shapes: dict[Any, tuple[int, ...]] = {}  # Equal ones are kept once.
-    for number, fact in registry.facts.items():
+    for number, fact in _each(registry.facts, keep=keep):
         shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
         requires_grad = registry.entries[number].requires_grad
         birth = functions.get(number, birth)

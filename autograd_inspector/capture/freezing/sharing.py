@@ -6,10 +6,11 @@ read and returned; its node and its tensors have most of these again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.model.autograd import Node
 
 _MOST_GAPS = 4
@@ -23,22 +24,20 @@ class Sharing:
     ``numbers[-1]`` asks for.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, nodes: Window[Node]) -> None:
         registry = recording.registry
-        length = max(len(recording.ops), len(registry.entries), len(recording.recorded.nodes)) + 1
+        length = max(len(recording.ops), len(registry.entries), len(nodes)) + 1
         self.numbers: list[int] = [*range(length), -1]
         for entry in registry.entries:
             self.numbers[entry.tensor] = entry.tensor  # The object that the tuples of ops have.
         self._tuples: dict[Any, Any] = {}
         self._sequences: list[int] = []
-        self._first = 0
-
-    def count_sequences(self, nodes: Iterable[Node]) -> None:
-        """Those of the nodes are known from now on."""
         found = [node.seq for node in nodes if not node.leaf and node.seq >= 0]
         self._first, last = min(found, default=0), max(found, default=-1)
         if last - self._first <= _MOST_GAPS * len(found):
             self._sequences = [*range(self._first, last + 2)]
+            for sequence in found:
+                self._sequences[sequence - self._first] = sequence  # The object that the nodes have.
 
     def number(self, number: int) -> int:
         """The one object of an index, or of any other number that may be one."""
@@ -54,7 +53,7 @@ class Sharing:
         kept: tuple[int, ...] = self._tuples.setdefault(values, values)
         return kept
 
-    def nodes(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
+    def nodes(self, nodes: Iterable[Node]) -> list[Node]:
         """The records of nodes, of shared numbers and edges."""
         number, sequence, same = self.number, self.sequence, self._tuples.setdefault
         shared = []
@@ -76,4 +75,4 @@ class Sharing:
                     node.blind,
                 )
             )
-        return tuple(shared)
+        return shared

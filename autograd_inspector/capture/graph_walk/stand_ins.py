@@ -15,7 +15,6 @@ from autograd_inspector.model.op import Trait
 
 _FUNCTION = int(Trait.FUNCTION)
 _LEAF = "torch::autograd::AccumulateGrad"
-_NOTHING_KNOWN = (UNKNOWN,)
 
 
 class StandIns:
@@ -64,7 +63,7 @@ class StandIns:
     def _go_on(self, place: int, told_by: Witness) -> None:
         node = self._nodes[place]
         if isinstance(node, Node) and node.variable < 0:
-            below = self._recording.lineage.below.get(node.op, _NOTHING_KNOWN)
+            below = self._recording.lineage.below(node.op)
             edges = tuple([(self._number(origin), 0) for origin in below if origin != UNKNOWN])
             self._nodes[place] = replace(node, edges=edges, told_by=told_by, blind=len(edges) < len(below))
 

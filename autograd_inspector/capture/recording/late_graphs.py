@@ -5,19 +5,24 @@ It asks for those of graphs that it may meet again. A training loop makes a new 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from array import array
+from collections.abc import Collection, Iterator, Sequence
 
 
 class LateGraph:
     """A graph that was recorded whole, apart from leaves, and that no other node leads to.
 
-    ``nodes``: (number, depth) of its nodes but the leaves, producers before consumers.
+    ``numbers``: those of its nodes but the leaves, producers before consumers; ``depths``: how deep each lies.
     """
 
-    def __init__(self, nodes: Sequence[tuple[int, int]], roots: tuple[int, ...]) -> None:
-        self.nodes, self.roots = nodes, roots
+    def __init__(self, numbers: Sequence[int], depths: Sequence[int], roots: tuple[int, ...]) -> None:
+        self.numbers, self._depths, self.roots = array("q", numbers), array("q", depths), roots
         self.spent = False
         """A run went through all of it, and freed what it had saved."""
+
+    def nodes(self) -> Iterator[tuple[int, int]]:
+        """(number, depth) of each of those nodes."""
+        return zip(self.numbers, self._depths, strict=True)
 
 
 class LateGraphs:
@@ -49,6 +54,6 @@ class LateGraphs:
 
     def fold(self, keep: Collection[int]) -> bool:
         """Forget the graphs of which no node is kept; whether some other one is kept in part."""
-        kept = [(graph, sum([number in keep for number, _ in graph.nodes])) for graph in self._graphs]
+        kept = [(graph, sum([number in keep for number in graph.numbers])) for graph in self._graphs]
         self._graphs = [graph for graph, count in kept if count]
-        return any(0 < count < len(graph.nodes) for graph, count in kept)
+        return any(0 < count < len(graph.numbers) for graph, count in kept)

@@ -6,7 +6,7 @@ input that required grad, and its result requires grad.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
@@ -34,13 +34,12 @@ APART = frozenset({"detach", "data"})
 class Lineage:
     """Taken in op by op, once each, and only once a graph is too deep to be walked to its end.
 
-    ``below``: op -> what its nodes lead to, one entry for each input that had a history: the op that gave it that
-    history, ``-2 - leaf``, or UNKNOWN. Views share their history with what they are a part of: whoever writes through
-    one gives all of them a new one.
+    Views share their history with what they are a part of: whoever writes through one gives all of them a new one.
     """
 
     def __init__(self) -> None:
-        self.below: dict[int, tuple[int, ...]] = {}
+        self._below: dict[int, int | tuple[int, ...]] = {}
+        """Op -> what its nodes lead to. One origin, as most ops have, is there without a tuple around it."""
         self._origin: dict[int, int] = {}
         """Tensor -> the op that gave it its history."""
         self._whole: dict[int, int] = {}
@@ -55,6 +54,14 @@ class Lineage:
         self._whole_tape = True
         """No op had been folded away before it was taken in."""
 
+    def below(self, op: int) -> tuple[int, ...]:
+        """What the nodes of an op lead to, one entry for each input that had a history.
+
+        That is the op that gave it that history, ``-2 - leaf``, or UNKNOWN.
+        """
+        below = self._below.get(op, UNKNOWN)
+        return (below,) if isinstance(below, int) else below
+
     def update(self, recording: Records) -> None:
         """Take in the ops since the last call."""
         if self._seen == len(recording.ops):
@@ -63,21 +70,23 @@ class Lineage:
         for change in recording.requires_grad_changes:
             self._requires.setdefault(change.tensor, []).append((change.at, change.requires_grad))
         self._whole_tape = self._whole_tape and (self._seen > 0 or not recording.ops.folded)
-        stretch = list(recording.ops.items(self._seen))
-        for index, op in stretch:
+        for index, op in recording.ops.items(self._seen):
             self._share(recording, index, op)
-        self._foresee(stretch)
-        for index, op in stretch:
+        self._foresee(recording)
+        for index, op in recording.ops.items(self._seen):
             if op[OP_TRAITS] & _CUT:
                 self._cut(op)
             elif _recorded(op):
                 self._take(recording, index, op)
         self._seen = len(recording.ops)
 
-    def _foresee(self, stretch: Iterable[tuple[int, RawOp]]) -> None:
+    def _foresee(self, recording: Records) -> None:
         """What becomes of tensors within a stretch: whether they require grad is known as of its end alone."""
-        self._detached = {t for _, op in stretch if op[OP_TRAITS] & _CUT for t in op[OP_OUTPUTS] if t in op[OP_INPUTS]}
-        written = {tensor for _, op in stretch if op[OP_WRITES] and _recorded(op) for tensor in self._rewritten(op)}
+        ops, seen = recording.ops, self._seen
+        cuts = (op for _, op in ops.items(seen) if op[OP_TRAITS] & _CUT)
+        self._detached = {tensor for op in cuts for tensor in op[OP_OUTPUTS] if tensor in op[OP_INPUTS]}
+        writing = (op for _, op in ops.items(seen) if op[OP_WRITES] and _recorded(op))
+        written = {tensor for op in writing for tensor in self._rewritten(op)}
         self._written_later = written | {self._root(tensor) for tensor in written}
 
     def _share(self, recording: Records, index: int, op: RawOp) -> None:
@@ -108,7 +117,7 @@ class Lineage:
         below = [origin for tensor in read if (origin := self._behind(recording, tensor, index)) is not None]
         if not below and op[OP_LAST] == op[OP_FIRST]:
             return
-        self.below[index] = tuple(below)
+        self._below[index] = below[0] if len(below) == 1 else tuple(below)
         entries = recording.registry.entries
         function = op[OP_TRAITS] & _FUNCTION
         for output in op[OP_OUTPUTS]:
@@ -171,13 +180,11 @@ class Lineage:
 
     def leaves(self) -> Iterator[int]:
         """All leaves that some op read."""
-        return (
-            -2 - number for number in dict.fromkeys(f for below in self.below.values() for f in below if f < UNKNOWN)
-        )
+        return (-2 - number for number in dict.fromkeys(f for op in self._below for f in self.below(op) if f < UNKNOWN))
 
     def fold(self, cut: int, ops: Collection[int], tensors: Collection[int]) -> None:
         """Forget the ops before ``cut`` but those, and other tensors."""
-        self.below = {op: below for op, below in self.below.items() if op >= cut or op in ops}
+        self._below = {op: below for op, below in self._below.items() if op >= cut or op in ops}
         self._origin = {tensor: op for tensor, op in self._origin.items() if tensor in tensors}
         self._whole = {view: whole for view, whole in self._whole.items() if view in tensors}
         shared = {*tensors, *self._whole.values()}

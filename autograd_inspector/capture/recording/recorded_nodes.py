@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from autograd_inspector.capture.recording.late_graphs import LateGraph, LateGraphs
+from autograd_inspector.capture.recording.node_keys import NodeKeys
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.records import Records
 from autograd_inspector.capture.recording.walk_budget import MAX_TOTAL
@@ -44,8 +45,7 @@ class Recorded:
         self.names: dict[str, str] = {}
         """Of the nodes of all walks: autograd writes each name anew when asked, and equal ones are kept once."""
         self.leaves = leaves_below(self.nodes)
-        self._by_key: dict[tuple[int, str], list[int]] = {}
-        """(sequence number, name) -> the nodes that may be meant: each thread counts for itself."""
+        self._by_key = NodeKeys(self.nodes)
         self._leaf: dict[int, list[int]] = {}
         self._op: dict[int, int] = {}
         """Op -> the node of its result: of those that it made, the one made last. Asked of deep graphs alone."""
@@ -78,7 +78,7 @@ class Recorded:
     def candidates(self, sequence: int, name: str, depth: int) -> list[int]:
         """The nodes that may be the one of that number and name, below which a walk at that depth learns no more."""
         self._catch_up()
-        same_key = self._by_key.get((sequence, name), ())
+        same_key = self._by_key.of(sequence, name)
         return [n for n in same_key if n not in self._stale and self._partial.get(n, 0) <= depth]
 
     def of_op(self, op: int) -> int | None:
@@ -130,7 +130,7 @@ class Recorded:
 
     def _height(self, node: Any) -> int:
         """No node that leads to that one has less; 0 where it is not known which one it is."""
-        numbers = () if node is None else self._by_key.get((node._sequence_nr(), node.name()), ())
+        numbers = [] if node is None else self._by_key.of(node._sequence_nr(), node.name())
         return min([self._heights[number] for number in numbers], default=0)
 
     def _outdate(self, numbers: set[int]) -> None:
@@ -163,7 +163,12 @@ class Recorded:
         for number, place in enumerate(fresh, len(self.nodes)):
             numbers[place] = number
         first = len(self.nodes)
-        made = [_placed(node, numbers[place], numbers) for place in fresh if isinstance(node := met[place], Node)]
+        as_met = not first and len(fresh) == len(met)  # Places are numbers then.
+        made = [
+            _placed(node, numbers[place], numbers, as_met=as_met)
+            for place in fresh
+            if isinstance(node := met[place], Node)
+        ]
         for node in made:
             self.nodes.append(node)
         for place in order:
@@ -212,21 +217,21 @@ class Recorded:
                 if new.leaf:
                     self._conclude(new, walked.depths[place])
                     self._register(new)
-        inner = [(numbers[place], walked.depths[place]) for place in order if not nodes[place].leaf]
+        inner = [place for place in order if not nodes[place].leaf]
         roots = tuple([numbers[start] for start in walked.starts])
         self._newest = highest
-        self._late.add(LateGraph(inner, roots))
+        self._late.add(LateGraph([numbers[at] for at in inner], [walked.depths[at] for at in inner], roots))
         return numbers, GraphHead(roots)
 
     def _catch_up(self) -> None:
         """Work out what was left for later."""
         for graph in self._late.take():
-            for number, depth in graph.nodes:
+            for number, depth in graph.nodes():
                 self._conclude(self.nodes[number], depth)
-            for number, _ in sorted(graph.nodes):
+            for number in sorted(graph.numbers):
                 self._register(self.nodes[number])
             if graph.spent:
-                self._stale.update([number for number, _ in graph.nodes if number not in self._inert])
+                self._stale.update([number for number in graph.numbers if number not in self._inert])
 
     def _numbers(self, met: Sequence[Met], order: Iterable[int]) -> tuple[list[int], set[int]]:
         """The numbers of those that are recorded as they are now, the others being new; which ones those are."""
@@ -246,9 +251,7 @@ class Recorded:
             self._watch(self.nodes[number])
 
     def _same(self, node: Node, numbers: list[int], taken: set[int]) -> int:
-        candidates = (
-            self._leaf.get(node.variable, ()) if node.variable >= 0 else self._by_key.get((node.seq, node.name), ())
-        )
+        candidates = self._leaf.get(node.variable, ()) if node.variable >= 0 else self._by_key.of(node.seq, node.name)
         if not candidates or any(numbers[child] == _NEW for child, _ in node.edges):
             return _NEW
         edges = tuple([(numbers[child], slot) for child, slot in node.edges])
@@ -284,11 +287,7 @@ class Recorded:
         if node.variable >= 0:
             self._leaf.setdefault(node.variable, []).append(number)
         elif node.seq != LEAF_SEQUENCE:
-            key = node.seq, node.name
-            same_key = self._by_key.get(key, ())
-            self._by_key[key] = (
-                [*(each for each in same_key if each not in self._stale), number] if same_key else [number]
-            )
+            self._by_key.add(node, self._stale)
         if node.saved:
             self._watch(node)
 
@@ -306,7 +305,7 @@ class Recorded:
             self._catch_up()
         self.nodes.fold(len(self.nodes), keep)
         self.leaves.forget()
-        self._by_key = _kept_lists(self._by_key, keep)
+        self._by_key.fold(keep)
         self._leaf = _kept_lists(self._leaf, keep)
         self._above = _kept_lists({node: above for node, above in self._above.items() if node in keep}, keep)
         self._op = {op: node for op, node in self._op.items() if node in keep}
@@ -317,8 +316,10 @@ class Recorded:
             each.intersection_update(keep)
 
 
-def _placed(node: Node, number: int, numbers: Sequence[int]) -> Node:
-    """The node under a number, given those of all that the walk met."""
+def _placed(node: Node, number: int, numbers: Sequence[int], *, as_met: bool = False) -> Node:
+    """The node under a number, given those of all that the walk met; the node itself where these are the places."""
+    if as_met and node.index == number:
+        return node
     return node.placed(number, tuple([(numbers[child], slot) for child, slot in node.edges]))
 
 

@@ -59,6 +59,16 @@ class Window(Generic[T]):
         recent = self.recent if not first else self.recent[first:]
         yield from enumerate(recent, self.start + first)
 
+    def drained(self) -> Iterator[tuple[int, T]]:
+        """The same of all, each let go of at once: of two forms of a million records a few are there together."""
+        for index in list(self._older):
+            yield index, self._older.pop(index)
+        start, left = self.start, self.recent
+        left.reverse()
+        for index in range(start, start + len(left)):
+            yield index, left.pop()
+        self.clear()
+
     def between(self, start: int, end: int) -> list[T]:
         """The entries of a stretch that was not folded."""
         return self.recent[start - self.start : end - self.start]

@@ -13,7 +13,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.views.columnar.kinds import tables_of_captures
 from autograd_inspector.views.columnar.numbers import DamagedColumnError
 from autograd_inspector.views.columnar.resting import Resting
-from autograd_inspector.views.columnar.tables import Table, records_of, table_of
+from autograd_inspector.views.columnar.tables import Rows, Source, Table, records_of, table_of
 
 LONG = 1_000
 """From so many records on a tuple is written as a table. What is shorter can be read, by people and by `jq`."""
@@ -28,12 +28,12 @@ class Tables(Struct, frozen=True):
 def set_apart(capture: Capture) -> tuple[Capture, dict[str, Table]]:
     """The capture without its long tuples, and these as tables."""
     long = {name: kind for name, kind in tables_of_captures().items() if len(getattr(capture, name)) >= LONG}
-    tables = {name: table_of(_records(getattr(capture, name)), kind) for name, kind in long.items()}
+    tables = {name: table_of(_source(getattr(capture, name)), kind) for name, kind in long.items()}
     return (replace(capture, **dict.fromkeys(tables, ())), tables) if tables else (capture, tables)
 
 
-def _records(records: Any) -> tuple[Any, ...]:
-    return records.passing if isinstance(records, Resting) else records
+def _source(records: Any) -> Source:
+    return records.columns if isinstance(records, Resting) else Rows(records)
 
 
 def put_back(capture: Capture, tables: Mapping[str, Table]) -> Capture:

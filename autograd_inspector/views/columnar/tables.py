@@ -8,9 +8,9 @@ which one it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec import NODEFAULT, Struct
@@ -68,22 +68,63 @@ class _Told(NamedTuple):
     tuples: bool
 
 
-def table_of(records: Sequence[Any], kind: type[Struct]) -> Table:
+class Source(Protocol):
+    """Where the records of one kind are, field by field."""
+
+    def __len__(self) -> int: ...
+
+    def column(self, name: str) -> list[Any]:
+        """A field of all records."""
+
+    def part(self, name: str) -> Source:
+        """The records in a field."""
+
+    def parts(self, name: str) -> tuple[list[int], Source]:
+        """How many records are in a field of each, and all of them."""
+
+
+class Rows:
+    """Records that are there."""
+
+    def __init__(self, records: Sequence[Any]) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def column(self, name: str) -> list[Any]:
+        """A field of all records."""
+        return list(map(attrgetter(name), self._records))
+
+    def part(self, name: str) -> Source:
+        """The records in a field."""
+        return Rows(self.column(name))
+
+    def parts(self, name: str) -> tuple[list[int], Source]:
+        """How many records are in a field of each, and all of them."""
+        return grouped(self.column(name))
+
+
+def grouped(groups: Sequence[Sequence[Any]]) -> tuple[list[int], Source]:
+    """How many records each has, and all of them."""
+    return list(map(len, groups)), Rows(list(chain.from_iterable(groups)))
+
+
+def table_of(records: Source, kind: type[Struct]) -> Table:
     """The records of one kind, of which ``fields_of`` knows the fields."""
     table, which = _table_of(records, kind, range(len(records)))
     return table if len(which) == table.different else msgspec.structs.replace(table, which=runs_of(which))
 
 
-def _table_of(records: Sequence[Any], kind: type[Struct], rows: Sequence[int]) -> tuple[Table, Sequence[int]]:
+def _table_of(records: Source, kind: type[Struct], rows: Sequence[int]) -> tuple[Table, Sequence[int]]:
     """The table without telling which record is which of its rows, and just that. ``rows``: what each is part of."""
-    if not records:
+    if not len(records):
         return Table(0, 0), ()
     columns: dict[str, _Told] = {}
     for field in fields_of(kind) or ():
-        values: Sequence[Any] = list(map(attrgetter(field.name), records))
-        if field.default is not NODEFAULT and values.count(field.default) == len(values):
-            continue
-        columns[field.name] = _told(field, values, rows)
+        told_beside = _column(field, records, rows)
+        if told_beside is not None:
+            columns[field.name] = told_beside
     varying = [each.cells for each in columns.values() if each.cells.count(each.cells[0]) < len(each.cells)]
     seen: dict[Any, int] = {}
     which: Sequence[int] = [0] * len(records)
@@ -94,6 +135,23 @@ def _table_of(records: Sequence[Any], kind: type[Struct], rows: Sequence[int]) -
         which, different = range(len(records)), len(records)
     firsts = _firsts(which, different)
     return Table(len(records), different, None, {name: _written(each, firsts) for name, each in columns.items()}), which
+
+
+def _column(field: Field, records: Source, rows: Sequence[int]) -> _Told | None:
+    """A field of the records; None where it has its default in all."""
+    if field.holds == "records" and field.default in {NODEFAULT, ()}:
+        sizes, within = records.parts(field.name)
+        return _records_told(field, sizes, within, rows) if field.default is NODEFAULT or len(within) else None
+    if field.holds == "record" and field.default is NODEFAULT:
+        return _record_told(field, records.part(field.name), rows)
+    values = records.column(field.name)
+    if field.default is not NODEFAULT and values.count(field.default) == len(values):
+        return None
+    if field.holds == "record":
+        return _record_told(field, Rows(values), rows)
+    if field.holds == "records":
+        return _records_told(field, *grouped(values), rows)
+    return _told(field, values, rows)
 
 
 def _firsts(which: Sequence[int], different: int) -> Sequence[int]:
@@ -122,15 +180,9 @@ def _told(field: Field, values: Sequence[Any], rows: Sequence[int]) -> _Told:
     if field.holds == "number":
         base = shortest(values, rows)
         return _Told(Column(base=base), told(values, base, rows), tuples=False)
-    if field.holds == "record":
-        table, which = _table_of(values, field.inner, rows)
-        return _Told(Column(rows=table), which, tuples=False)
     sizes = list(map(len, values))
-    owners = list(chain.from_iterable([row] * size for row, size in zip(rows, sizes, strict=True)))
+    owners = _owners(rows, sizes)
     flat: Sequence[Any] = list(chain.from_iterable(values))
-    if field.holds == "records":
-        table, which = _table_of(flat, field.inner, owners)
-        return _Told(Column(rows=table), _grouped(which, sizes), tuples=True)
     if field.holds == "pairs":
         base = shortest(first := [pair[0] for pair in flat], owners)
         pairs = zip(told(first, base, owners), [pair[1] for pair in flat], strict=True)
@@ -138,6 +190,21 @@ def _told(field: Field, values: Sequence[Any], rows: Sequence[int]) -> _Told:
         return _Told(Column(base=base), _grouped(doubled, [2 * size for size in sizes]), tuples=True)
     base = shortest(flat, owners)
     return _Told(Column(base=base), _grouped(told(flat, base, owners), sizes), tuples=True)
+
+
+def _record_told(field: Field, records: Source, rows: Sequence[int]) -> _Told:
+    table, which = _table_of(records, field.inner, rows)
+    return _Told(Column(rows=table), which, tuples=False)
+
+
+def _records_told(field: Field, sizes: Sequence[int], records: Source, rows: Sequence[int]) -> _Told:
+    table, which = _table_of(records, field.inner, _owners(rows, sizes))
+    return _Told(Column(rows=table), _grouped(which, sizes), tuples=True)
+
+
+def _owners(rows: Iterable[int], sizes: Iterable[int]) -> list[int]:
+    """For each of the numbers in tuples of those sizes the row of the tuple."""
+    return list(chain.from_iterable(map(repeat, rows, sizes)))
 
 
 def _grouped(numbers: Iterable[Any], sizes: Iterable[int]) -> list[tuple[Any, ...]]:
@@ -206,7 +273,7 @@ def _several(
     sizes = [len(cell) // each for cell in cells]
     if sum(sizes) > MOST or (each > 1 and any(len(cell) % each for cell in cells)):
         raise DamagedColumnError(f"the column {field.name} has sizes that are none")
-    owners = list(chain.from_iterable([row] * size for row, size in zip(rows, sizes, strict=True)))
+    owners = _owners(rows, sizes)
     flat = list(chain.from_iterable(cells))
     values: Iterable[Any]
     if column.rows is not None:
