@@ -34,14 +34,14 @@ def counted_in(analysis: Analysis, parameters: Collection[int]) -> Iterator[Reme
 def returned_too(analysis: Analysis, parameters: Collection[int]) -> Iterator[Remedies]:
     """The function that computed something for nobody, and returned nothing, returns it."""
     training = {frame.scope for run in analysis.capture.backwards for frame in analysis.capture.site(run.site)}
-    for op in _unread(analysis, parameters):
+    for op in unread(analysis, parameters):
         place = analysis.capture.place(op.site)
         if place is not None and place.scope not in training and place.target.isidentifier():
             yield (ReturnAtEnd(place, place.target),)
             return
 
 
-def _unread(analysis: Analysis, parameters: Collection[int]) -> Iterator[Op]:
+def unread(analysis: Analysis, parameters: Collection[int]) -> Iterator[Op]:
     """The last ops computed from them whose results nothing reads."""
     live = set(parameters)
     for op in analysis.capture.ops:

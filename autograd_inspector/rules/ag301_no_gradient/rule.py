@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
-from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
-from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too, unread
+from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed
 from autograd_inspector.model.finding import Problem, Severity
@@ -142,7 +142,7 @@ def _used(analysis: Analysis, used: list[int]) -> Iterator[Problem]:
         they = agree(used, "it", "them")
         why = f"{agree(used, 'is', 'are')} used, but nothing computed from {they} reaches the loss"
         cures = (*counted_in(analysis, used), *returned_too(analysis, used))
-        yield _finding(analysis, used, why, (), _uses(analysis, used), cures=cures)
+        yield _finding(analysis, used, why, (), (*_uses(analysis, used), *_left_over(analysis, used)), cures=cures)
 
 
 def _finding(
@@ -215,6 +215,16 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
             ):
                 entrances += analysis.user_frames(op.site, "the loss is computed from this")
     return dedupe_locations(entrances)[:4]
+
+
+def _left_over(analysis: Analysis, tensors: list[int]) -> Iterator[Location]:
+    """The numbers that were computed with them, as losses are, and that nothing reads: each line once."""
+    told: set[tuple[str, int] | None] = set()
+    for op in unread(analysis, tensors):
+        line = line_of(analysis, op.site)
+        if not any(analysis.capture.tensors[t].shape for t in op.outputs) and line not in told:
+            told.add(line)
+            yield from analysis.user_frames(op.site, "computed here, and not used")[:1]
 
 
 def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
