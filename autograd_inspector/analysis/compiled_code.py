@@ -111,20 +111,25 @@ def _few(reasons: Iterable[str]) -> str:
 
 def saver_inside(capture: Capture, node: Node, saved: SavedTensor) -> Node:
     """The node of the op inside a compiled region for which the region's node saved a tensor; else the node itself."""
-    op = capture.ops[node.op] if node.op >= 0 else None
-    if op is None or op.inputs or op.outputs or saved.storage < 0:
-        return node
-    event = next((e for e in capture.events_of(CompiledCalled) if e.at <= op.index < e.until), None)
-    if event is None or op.name != event.api:
-        return node
-    inside = takewhile(lambda each: each.name != event.api, capture.ops[op.index + 1 : event.until])
-    recorded = [each for each in inside if each.last_seq > each.first_seq >= 0]
+    op = capture.ops[node.op] if node.op >= 0 and saved.storage >= 0 else None
+    recorded = recorded_inside(capture, op) if op is not None else []
     keeping = [each for each in recorded if _keeps(capture, each, saved)]
     maker = next((each for each in keeping if _needs(capture, each, saved)), next(iter(keeping), None))
     if maker is None:
         return node
     name = next((each.name for each in capture.nodes if each.op == maker.index), node.name)
     return replace(node, op=maker.index, name=name)
+
+
+def recorded_inside(capture: Capture, op: Op) -> list[Op]:
+    """The ops that autograd would have recorded in a graph of compiled code, which has one node: that of ``op``."""
+    if op.inputs or op.outputs:
+        return []
+    event = next((e for e in capture.events_of(CompiledCalled) if e.at <= op.index < e.until), None)
+    if event is None or op.name != event.api:
+        return []
+    inside = takewhile(lambda each: each.name != event.api, capture.ops[op.index + 1 : event.until])
+    return [each for each in inside if each.last_seq > each.first_seq >= 0]
 
 
 def _needs(capture: Capture, op: Op, saved: SavedTensor) -> bool:

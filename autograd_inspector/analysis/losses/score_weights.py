@@ -49,7 +49,7 @@ class ScoreWeight(Struct, frozen=True):
 def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[ScoreWeight]:
     """Each line once."""
     capture, leaves = analysis.capture, Leaves(analysis.capture, analysis.flow)
-    if not any(is_a(op.name, OpKind.DRAWS) for op in capture.ops):
+    if not any(is_a(op.name, OpKind.DRAWS | OpKind.SELECTS) for op in capture.ops):
         return
     told: set[object] = set()
     stepped: dict[int, frozenset[int]] | None = None
@@ -65,7 +65,7 @@ def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[Scor
             others = set(leaves.of(weight, index)) - scoring
             if not others and _contains(analysis, weight, score, index):
                 others = scoring  # A penalty on the log-probability, as a part of the reward.
-            if others and scoring and _is_score(analysis, score, index, scoring):
+            if others and scoring and _weighs(analysis, score, weight, index, scoring):
                 if stepped is None:
                     stepped = _stepped(analysis, sources)
                 used = others & _used(analysis, stepped, index)
@@ -99,6 +99,42 @@ def _stepped(analysis: Analysis, sources: GradientSources) -> dict[int, frozense
             for contribution in consumed.contributions:
                 used.setdefault(contribution.run.index, set()).add(consumed.tensor)
     return {run: frozenset(tensors) for run, tensors in used.items()}
+
+
+def _weighs(analysis: Analysis, score: int, weight: int, index: int, parameters: set[int]) -> bool:
+    """Whether the score is the log-probability of a sample; of given actions it is so where it is weighted by an error.
+
+    That a network fits the same values by a loss of its own tells that it is not to learn them by the weight as well.
+    """
+    if _is_score(analysis, score, index, parameters):
+        return True
+    return _is_of_choices(analysis, score, index) and _is_error_of_fit(analysis, weight, index)
+
+
+def _is_of_choices(analysis: Analysis, score: int, before: int) -> bool:
+    """Whether it is the entries of a log-softmax at given indices."""
+    above = analysis.flow.upstream([(score, before)], lambda made, _: is_light(made.name))
+    chosen = False
+    for op, _ in islice(above, _MOST):
+        dtypes = [analysis.capture.tensors[read].dtype for read in op.inputs]
+        chosen = chosen or (is_a(op.name, OpKind.SELECTS) and not all(map(differentiable, dtypes)))
+        if is_a(op.name, OpKind.SOFTMAX) and is_a(op.name, OpKind.LIKELIHOOD):
+            return chosen
+    return False
+
+
+def _is_error_of_fit(analysis: Analysis, weight: int, before: int) -> bool:
+    """Whether it is the difference of a constant and a prediction that another term of a loss fits to that constant."""
+    capture = analysis.capture
+    for op, _ in islice(analysis.flow.upstream([(weight, before)], lambda made, _: is_light(made.name)), _MOST):
+        trained = [read for read in op.inputs if capture.tensors[read].requires_grad]
+        if not is_a(op.name, OpKind.SUBTRACTS) or len(op.inputs) != 2 or len(trained) != 1:
+            continue
+        for reader in map(capture.ops.__getitem__, capture.readers.get(trained[0], ())):
+            fits = is_a(reader.name, OpKind.MEASURES | OpKind.TARGETED)
+            if fits and not reader.has(Trait.BACKWARD) and set(op.inputs) <= set(reader.inputs):
+                return True
+    return False
 
 
 def _is_score(analysis: Analysis, score: int, before: int, parameters: set[int]) -> bool:

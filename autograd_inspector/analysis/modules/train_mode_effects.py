@@ -13,6 +13,7 @@ from autograd_inspector.analysis.modules.training_modes import within
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 
@@ -25,7 +26,8 @@ class InTrainMode(Struct, frozen=True):
 
     ``dropping`` and ``counting`` are the calls in it that drop values at random and update running statistics.
     ``switch``: the program had put it into eval mode, and ``undone`` put it back with the model around it. None: it was
-    never put into either mode, and what it returns goes into a loss beside what learns.
+    never put into either mode, and what it returns goes into a loss beside what learns. ``frozen``: it was trained until
+    then, so that train mode was right; this made it require no grad.
     """
 
     call: ModuleCall
@@ -34,6 +36,7 @@ class InTrainMode(Struct, frozen=True):
     counting: tuple[ModuleCall, ...]
     switch: ModeSwitched | None = None
     undone: ModeSwitched | None = None
+    frozen: RequiresGradChanged | None = None
 
 
 def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
@@ -53,6 +56,7 @@ def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
             each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS)),
             switch,
             undone,
+            parts.frozen(place),
         )
 
 
@@ -83,7 +87,7 @@ class Parts:
         for op in self._capture.ops:
             if op.call >= 0 and differs(self._capture, op):
                 place = self._part(op)
-                if place is not None:
+                if place is not None and op.index >= self._since.get(place, 0):
                     affected.setdefault(place, []).append(op)
         return affected
 
@@ -106,6 +110,23 @@ class Parts:
         return self._with(tensor for tensor in self._capture.owners if self._learns(tensor))
 
     @cached_property
+    def _since(self) -> dict[Place, int]:
+        """Model or part -> the moment since when nothing in it has learned, where something did before."""
+        since: dict[Place, int] = {}
+        for tensor in sorted(self._retired.keys() & self._capture.owners.keys(), key=self._retired.__getitem__):
+            since |= dict.fromkeys(self._with([tensor]), self._retired[tensor])
+        return since
+
+    @cached_property
+    def _retired(self) -> dict[int, int]:
+        return self._analysis.lifecycle.retired(self._ever_trained)
+
+    def frozen(self, place: Place) -> RequiresGradChanged | None:
+        """What ended its training."""
+        mine = [t for t in self._retired if self._inside(t, self._capture.owners.get(t, -1), place)]
+        return next(iter(self._analysis.lifecycle.frozen(mine)), None)
+
+    @cached_property
     def _having(self) -> frozenset[Place]:
         """Models and parts with a parameter."""
         return self._with(self._capture.owners)
@@ -124,11 +145,16 @@ class Parts:
 
     @cached_property
     def _trained(self) -> frozenset[int]:
+        return self._ever_trained - self._retired.keys()
+
+    @cached_property
+    def _ever_trained(self) -> frozenset[int]:
         return self._analysis.received_gradient | self._analysis.optimized_trainable
 
     def _written(self, tensor: int) -> bool:
         """Whether something writes to it once the training has begun: a moving average, a load."""
-        first = min((run.end for run in self._capture.backwards), default=0)
+        begun = min((run.end for run in self._capture.backwards), default=0)
+        first = max(begun, self._retired.get(tensor, 0))
         storage = self._capture.tensors[tensor].storage
         return any(True for _ in self._analysis.writes_to(storage, tensor, first, len(self._capture.ops)))
 

@@ -79,6 +79,21 @@ class ParameterLifecycle:
         """``requires_grad`` of a leaf when the op of that index ran."""
         return self._capture.requires_grad_at(tensor, at)
 
+    def retired(self, tensors: Iterable[int]) -> dict[int, int]:
+        """Parameter -> the moment since when it has been frozen for good, while steps went on without it.
+
+        What is frozen again and again takes turns with others.
+        """
+        steps, retired = self._capture.steps, dict[int, int]()
+        for tensor in tensors:
+            frozen = self.frozen([tensor])
+            since = frozen[0].at if len(frozen) == 1 else -1
+            later = [step for step in steps if step.start > since]
+            still = since >= 0 and not self.unfrozen([tensor], since=since)
+            if still and len(later) > 1 and not any(tensor in step.held for step in later):
+                retired[tensor] = since
+        return retired
+
     # --- read, and taken out ---
 
     def used(self, tensor: int) -> bool:

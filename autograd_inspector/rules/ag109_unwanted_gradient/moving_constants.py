@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.remedies.cuts import detached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import GradientSources
@@ -44,12 +44,13 @@ def _target(analysis: Analysis, found: Bootstrapped) -> Problem:
 def _weight(analysis: Analysis, found: ScoreWeight) -> Problem:
     names, weight = [name_of(analysis, tensor) for tensor in found.parameters], name_of(analysis, found.weight)
     made = analysis.flow.birth(found.weight)
+    factor = weight if is_named(analysis, found.weight) else "factor"
     return Problem(
         "warning",
         f"the log-probability of a sample is multiplied by {weight}, which has a graph: {summarize_names(names)} "
         f"{agree(names, 'gets a gradient', 'get gradients')} that {agree(names, 'makes', 'make')} the factor larger, and a "
         "step uses it",
-        f"detach() the factor: in `log_prob * {weight}.detach()` it only weights the sample. Train the network that computes it with another loss.",
+        f"detach() the factor: in `log_prob * {factor}.detach()` it only weights the sample. Train the network that computes it with another loss.",
         analysis.places((found.product, "multiplied here"), (made, "computed with its graph here")),
         (*names, weight),
         ops=(found.product.index,),

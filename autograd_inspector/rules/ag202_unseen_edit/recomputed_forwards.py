@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.compiled_code import recorded_inside
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.graphs import Below, RunGraphs
 from autograd_inspector.model.location import Location
@@ -97,11 +98,15 @@ class Forwards:
         """Those of them whose saved tensors a hook holds."""
         self._holding: dict[int, list[int]] = {}
         """Op -> its nodes of which a hook holds saved tensors."""
-        for node in analysis.capture.nodes:
+        capture, latest = analysis.capture, dict[int, int]()
+        for node in capture.nodes:
             if node.op >= 0 and any(saved.status == "packed" for saved in node.saved):
-                self._holding.setdefault(node.op, []).append(node.index)
+                members = [node.op, *(op.index for op in recorded_inside(capture, capture.ops[node.op]))]
+                latest[node.index] = members[-1]
+                for member in members:
+                    self._holding.setdefault(member, []).append(node.index)
         held = {node for nodes in self._holding.values() for node in nodes}
-        self._latest = Below(analysis.capture.nodes, lambda node: node.op if node.index in held else -1, max)
+        self._latest = Below(capture.nodes, lambda node: latest.get(node.index, -1), max)
         self._runs = RunGraphs(
             analysis.capture.nodes, (run for run in analysis.capture.backwards if run.end > run.start)
         )

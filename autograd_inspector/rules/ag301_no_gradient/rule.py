@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
-from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
-from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too, unread
+from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.hidden_inputs import hidden_inputs
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed
@@ -144,8 +144,7 @@ def _used(analysis: Analysis, used: list[int]) -> Iterator[Problem]:
         they = agree(used, "it", "them")
         why = f"{agree(used, 'is', 'are')} used, but nothing computed from {they} reaches the loss"
         cures = (*counted_in(analysis, used), *returned_too(analysis, used))
-        uses = (*_uses(analysis, used), *_left_aside(analysis, used))
-        yield _finding(analysis, used, why, (), uses, cures=cures)
+        yield _finding(analysis, used, why, (), (*_uses(analysis, used), *_left_over(analysis, used)), cures=cures)
 
 
 def _finding(
@@ -220,17 +219,16 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
     return dedupe_locations(entrances)[:4]
 
 
+def _left_over(analysis: Analysis, tensors: list[int]) -> Iterator[Location]:
+    """The numbers that were computed with them, as losses are, and that no loss reads: each line once."""
+    told: set[tuple[str, int] | None] = set()
+    for op in unread(analysis, tensors, logged=True):
+        line = line_of(analysis, op.site)
+        if not any(analysis.capture.tensors[t].shape for t in op.outputs) and line not in told:
+            told.add(line)
+            yield from analysis.user_frames(op.site, "computed here, and left out of the loss")[:1]
+
+
 def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
     op = next((o for o in analysis.capture.ops if o.recorded and set(tensors) & set(o.inputs)), None)
     return analysis.user_frames(op.site, "used here") if op is not None else ()
-
-
-def _left_aside(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
-    """Where the first single value is computed from them: a loss, which the sum leaves out."""
-    live, records = set(tensors), analysis.capture.tensors
-    for op in analysis.capture.ops:
-        if op.recorded and not live.isdisjoint(op.inputs):
-            live.update(op.outputs)
-            if any(records[t].shape == () and records[t].requires_grad for t in op.outputs):
-                return analysis.user_frames(op.site, "a loss computed from it here is left out")
-    return ()

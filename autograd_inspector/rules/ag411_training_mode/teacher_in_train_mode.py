@@ -54,8 +54,9 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
             f"Call {name}.eval() after each train() of the enclosing model, or override train() of that model to do so."
         )
     else:
+        more = " any more" if found.frozen is not None else ""
         text = (
-            f"{name} is in train mode although nothing trains it, and its output goes into the loss: "
+            f"{name} is in train mode although nothing trains it{more}, and its output goes into the loss: "
             f"{effects(analysis, found)}"
         )
         fix = f"Call {name}.eval() before training, and after each train() of a model that contains it: no_grad() and requires_grad_(False) do not change the mode."
@@ -68,6 +69,7 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
             *(analysis.user_frames(found.undone.site, "put into train mode here") if found.undone else ()),
             *(analysis.user_frames(found.call.site, "called in train mode here") or used),
             *(analysis.user_frames(found.switch.site, "put into eval mode here") if found.switch else ()),
+            *analysis.places((found.frozen, "frozen here")),
         ),
         (name, *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=(found.op.index,),

@@ -10,7 +10,7 @@ from tests.practice.truth import Truth
 
 TRUTH = Truth(
     fault="the averaged copy never gets the batch-norm buffers: it is evaluated with its initial running statistics",
-    names=("running_mean", "running_var", "buffers", "ema"),
+    names=("running_mean", "running_var", "average"),
     repair=("update(average, model); [a.copy_(b) for a, b in zip(average.buffers(), model.buffers())]",),
 )
 

@@ -9,7 +9,7 @@ from tests.practice.truth import Truth
 
 TRUTH = Truth(
     fault="the residual is computed with detached parameters, so the equation never trains the net",
-    names=("detach", "weights", "residual", "functional_call"),
+    names=("detach", "net.0.weight"),
     repair=("weights = dict(net.named_parameters())",),
 )
 

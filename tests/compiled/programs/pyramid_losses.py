@@ -8,7 +8,7 @@ from tests.practice.truth import Truth
 
 TRUTH = Truth(
     fault="both levels write the same keys, so the fine level's losses are overwritten and its head is never trained",
-    names=("losses", "box", "fine", "heads"),
+    names=("heads.fine", "box"),
     repair=('losses |= {f"{name}.{level}": value for name, value in found.items()}',),
 )
 
@@ -32,8 +32,8 @@ def judge(outputs, targets):
     for level, out in outputs.items():
         box, score = targets[level]
         found = {
-            "box": nn.functional.smooth_l1_loss(out[:, :4], box),
-            "score": nn.functional.binary_cross_entropy_with_logits(out[:, 4], score),
+            "box": nn.functional.smooth_l1_loss(out[:, :4], box),  # also
+            "score": nn.functional.binary_cross_entropy_with_logits(out[:, 4], score),  # also
         }
         losses.update(found)  # cause
     return losses

@@ -8,7 +8,7 @@ from tests.practice.truth import Truth
 
 TRUTH = Truth(
     fault="the teacher stays in training mode, so distilling changes its running statistics and its answers",
-    names=("teacher", "eval", "running_mean"),
+    names=("teacher", "eval", "running statistics"),
     repair=("teacher.eval().requires_grad_(False)",),
 )
 

@@ -8,7 +8,7 @@ from tests.practice.truth import Truth
 
 TRUTH = Truth(
     fault="the optimizer still holds the old embedding weight; the grown one gets gradients but is never stepped",
-    names=("embed.weight", "optimizer", "param_groups"),
+    names=("embed.weight", "optimizer"),
     repair=("grow(model, words); optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)",),
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -40,6 +41,7 @@ from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.torch_names import EARLY_STOP
 
 _BACKWARD = int(Trait.BACKWARD)
 _COMPILED = "compiled "
@@ -100,6 +102,8 @@ class CompiledCall(Opaque):
         """What the graphs did is recorded. What else was returned comes from the Python between them."""
         recording = self.recorder.recording
         if raised is not None and self._told(raised):
+            return
+        if self.opened and _has_run(raised):
             return
         if not self.opened or raised is not None:
             nothing_ran = is_dynamos(raised)
@@ -200,7 +204,7 @@ class Opener:
 
     def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         recording = self.recorder.recording
-        if not graph.plan.steps or not self.calls or not recording.here() or recording.traits & _BACKWARD:
+        if not graph.plan.steps or not self.calls or not recording.here() or self._in_backward():
             return graph.run(*args)
         frame = _captured(graph, sys._getframe(1))
         optimizer = self.recorder.guard.run(stepped_by, graph.plan, frame)
@@ -214,6 +218,10 @@ class Opener:
         if graph.plain:
             return self._observed(graph, args, frame)
         return self._expanded(graph, args, frame)
+
+    def _in_backward(self) -> bool:
+        """Whether it computes gradients. What checkpointing recomputes there is a forward, and records a graph."""
+        return bool(self.recorder.recording.traits & _BACKWARD) and not torch.is_grad_enabled()
 
     def _step(self, graph: Graph, args: tuple[Any, ...], optimizer: Optimizer, frame: FrameType) -> Any:
         """A graph of a step is run. Code that has the step within it goes on when the step is over."""
@@ -272,21 +280,31 @@ class Opener:
             result = graph.run(*args)
         except Exception as error:
             if shadow is not None and not is_interrupt(error):
-                self.refusals.meet(Refused(error, graph.plan, args, Scope.of(frame)))
+                if _has_run(error):
+                    self._describe(graph, frame, shadow, (), first)
+                else:
+                    self.refusals.meet(Refused(error, graph.plan, args, Scope.of(frame)))
             raise
-        if shadow is not None and not recording.closed:
-            try:
-                with apart(self.recorder):
-                    self._expand(graph, frame, shadow, result, first)
-            except RecursionError:
-                recording.out_of_stack = True
-            except Exception as failure:
-                if is_interrupt(failure):
-                    raise
-                recording.note(f"{UNREAD} {text_of(failure)}")
+        if shadow is not None:
+            self._describe(graph, frame, shadow, (result,), first)
         return result
 
-    def _expand(self, graph: Graph, frame: FrameType, shadow: Shadow, result: Any, first: int) -> None:
+    def _describe(self, graph: Graph, frame: FrameType, shadow: Shadow, result: tuple[Any, ...], first: int) -> None:
+        """Open a graph that has run; ``result`` is what it returned, or nothing."""
+        recording = self.recorder.recording
+        if recording.closed:
+            return
+        try:
+            with apart(self.recorder):
+                self._expand(graph, frame, shadow, result, first)
+        except RecursionError:
+            recording.out_of_stack = True
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
+            recording.note(f"{UNREAD} {text_of(failure)}")
+
+    def _expand(self, graph: Graph, frame: FrameType, shadow: Shadow, result: tuple[Any, ...], first: int) -> None:
         recording = self.recorder.recording
         outer = self._outer(frame)
         with DisableTorchFunction():
@@ -296,8 +314,9 @@ class Opener:
         results = described(self.recorder, self._interpreter(graph, frame), graph.plan, shadow, outer)
         self.opens()
         with DisableTorchFunction():
-            shadow.joined(results, result)
-            self._left(graph.plan, result, frame, outer)
+            for returned in result:
+                shadow.joined(results, returned)
+                self._left(graph.plan, returned, frame, outer)
 
     def _left(self, plan: Plan, results: Any, frame: FrameType, outer: int) -> None:
         """A graph has run. What the code does next is known from it."""
@@ -326,6 +345,11 @@ class Opener:
         interpreter = Interpreter(recorder, self._modules, graph.plan, Scope.of(frame))
         interpreter.reentered = recorder.guard.run(self.bridges.numbers, frame) or {}
         return interpreter
+
+
+def _has_run(raised: BaseException | None) -> bool:
+    """Whether checkpointing ends a recomputation: the graph has run, and has saved all that backward needs."""
+    return type(raised).__name__ == EARLY_STOP
 
 
 def _around(frame: FrameType) -> FrameType:
