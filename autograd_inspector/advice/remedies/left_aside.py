@@ -34,19 +34,18 @@ def counted_in(analysis: Analysis, parameters: Collection[int]) -> Iterator[Reme
 def returned_too(analysis: Analysis, parameters: Collection[int]) -> Iterator[Remedies]:
     """The function that computed something for nobody, and returned nothing, returns it."""
     training = {frame.scope for run in analysis.capture.backwards for frame in analysis.capture.site(run.site)}
-    for op in unread(analysis, parameters):
+    for op in _unread(analysis, parameters):
         place = analysis.capture.place(op.site)
         if place is not None and place.scope not in training and place.target.isidentifier():
             yield (ReturnAtEnd(place, place.target),)
             return
 
 
-def unread(analysis: Analysis, parameters: Collection[int], *, logged: bool = False) -> Iterator[Op]:
-    """The last ops computed from them whose results nothing reads; ``logged``: or that are only looked at."""
-    live, ops = set(parameters), analysis.capture.ops
-    for op in ops:
+def _unread(analysis: Analysis, parameters: Collection[int]) -> Iterator[Op]:
+    """The last ops computed from them whose results nothing reads."""
+    live = set(parameters)
+    for op in analysis.capture.ops:
         if op.recorded and not live.isdisjoint(op.inputs):
             live.update(op.outputs)
-            readers = (ops[at] for t in op.outputs for at in analysis.capture.readers.get(t, ()))
-            if op.outputs and not any(reader.recorded or not logged for reader in readers):
+            if op.outputs and not any(analysis.capture.readers.get(t) for t in op.outputs):
                 yield op

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
-from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too, unread
+from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.hidden_inputs import hidden_inputs
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
@@ -220,11 +220,15 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
 
 
 def _left_over(analysis: Analysis, tensors: list[int]) -> Iterator[Location]:
-    """The numbers that were computed with them, as losses are, and that no loss reads: each line once."""
-    told: set[tuple[str, int] | None] = set()
-    for op in unread(analysis, tensors, logged=True):
+    """Where numbers are computed from them, as losses are, that the one of backward() leaves out: each line once."""
+    live, records, told = set(tensors), analysis.capture.tensors, set[tuple[str, int] | None]()
+    for op in analysis.capture.ops:
+        if not op.recorded or live.isdisjoint(op.inputs):
+            continue
+        live.update(op.outputs)
         line = line_of(analysis, op.site)
-        if not any(analysis.capture.tensors[t].shape for t in op.outputs) and line not in told:
+        loss = op.outputs and not any(records[t].shape for t in op.outputs)
+        if loss and any(records[t].shape for t in op.inputs if t in live) and line not in told:
             told.add(line)
             yield from analysis.user_frames(op.site, "computed here, and left out of the loss")[:1]
 
