@@ -9,6 +9,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import CHECKPOINT
 
 
 class HiddenInputs(Struct, frozen=True):
@@ -27,10 +28,12 @@ class HiddenInputs(Struct, frozen=True):
 def hidden_inputs(analysis: Analysis) -> Iterator[HiddenInputs]:
     """One for each line that applies such a Function.
 
-    A Function that recomputes in its backward, as a reentrant checkpoint does, gives gradients to what it was not given.
+    A Function that recomputes in its backward, as a reentrant checkpoint does, gives gradients to what it was not given,
+    if it runs backward at all.
     """
     starved = analysis.without_gradient
-    functions = [op for op in analysis.capture.ops if op.has(Trait.FUNCTION) and op.recorded] if starved else []
+    ops = analysis.capture.ops if starved else ()
+    functions = [op for op in ops if op.has(Trait.FUNCTION) and op.recorded and op.name != CHECKPOINT]
     leaves = Leaves(analysis.capture, analysis.flow)
     told: set[object] = set()
     for applied in functions:

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from autograd_inspector.model.program_events.attributes import (
+    AttributeSwitched,
+    BareTensorHeld,
+    LayersHeld,
+    ModeNotPassedOn,
+    ModeSwitched,
+    NothingFrozen,
+    PlainAttributeSet,
+    RequiresGradCompared,
+    TensorHeld,
+)
 from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
@@ -19,16 +30,11 @@ from autograd_inspector.model.program_events.functions import (
     StatementIdle,
 )
 from autograd_inspector.model.program_events.modules import (
-    AttributeSwitched,
-    BareTensorHeld,
     GradientsGone,
     HooksLost,
-    LayersHeld,
     ModelContained,
     ModelLoaded,
     ModelsShared,
-    ModeNotPassedOn,
-    ModeSwitched,
     ModuleAttached,
     ModuleCleared,
     ModuleCopied,
@@ -37,14 +43,10 @@ from autograd_inspector.model.program_events.modules import (
     ModuleReattached,
     ModuleRepeated,
     NamesUnmatched,
-    NothingFrozen,
     ParameterRegistered,
     ParametersConverted,
     ParameterWrapped,
-    PlainAttributeSet,
-    RequiresGradCompared,
     ResultDiscarded,
-    TensorHeld,
 )
 from autograd_inspector.model.program_events.optimizers import (
     LiveStateLoaded,

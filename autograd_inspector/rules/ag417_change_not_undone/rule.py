@@ -13,7 +13,7 @@ from autograd_inspector.rules.ag417_change_not_undone.switched import left_as_sw
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A change that is made for an evaluation is not undone: a merge into a weight, an attribute of a module.
+    """A change for an evaluation is never undone: a merge, a switched attribute.
 
     Why it matters
         An adapter is merged into its weight so that inference needs one product only. If the weight still has the

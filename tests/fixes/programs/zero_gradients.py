@@ -76,23 +76,6 @@ optimizer.step()
         by("nn.Softplus()", "nn.ReLU()", "nn.Softplus()"),
         symptom="not second.any()",
     ),
-    "both factors are zero": case(
-        "AG303",
-        """
-a, b = nn.Parameter(torch.zeros(2, 4)), nn.Parameter(torch.zeros(4, 2))
-optimizer = torch.optim.SGD([a, b], lr=0.1)
-x = torch.randn(3, 4)
-(x @ (b @ a) - x).pow(2).mean().backward()
-optimizer.step()
-""",
-        by(
-            "two factors that are both zero stay zero",
-            "a, b = nn.Parameter(torch.zeros(2, 4))",
-            "a, b = nn.Parameter(torch.randn(2, 4))",
-        ),
-        symptom="not a.grad.any() and not b.grad.any()",
-        values=True,
-    ),
     "cross_entropy has one class": case(
         "AG303",
         """
