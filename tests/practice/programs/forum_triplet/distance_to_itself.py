@@ -67,6 +67,7 @@ def verify(losses):
 
 TRUTH = Truth(
     fault="sqrt(0) on the diagonal has an infinite slope; masked by a product with zero it gives NaN",
+    values=True,
     names=("sqrt",),
     repair=("return (diff.pow(2).sum(-1) + 1e-8).sqrt()",),
 )

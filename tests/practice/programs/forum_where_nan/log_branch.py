@@ -63,6 +63,7 @@ def verify(log):
 
 TRUTH = Truth(
     fault="log(0) in the branch of where that is not taken has gradient 0 * inf = NaN",
+    values=True,
     names=("log",),
     repair=("log_rate = torch.log(torch.where(rate > 0, rate, torch.ones_like(rate)))",),
 )
