@@ -8,7 +8,7 @@ from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.hooks_left_behind import hooks_left_behind, hooks_lost_in_loads
-from autograd_inspector.analysis.gradients.hooks_not_copied import hooks_not_copied
+from autograd_inspector.analysis.gradients.hooks_not_copied import NotCopied, hooks_not_copied
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import agree, summarize_names
@@ -48,17 +48,22 @@ def on_what_a_load_replaced(analysis: Analysis) -> Iterator[Problem]:
 
 
 def on_the_original(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each hook of a parameter that only copies of are trained."""
+    """One finding for each line that registers hooks on parameters of which only copies are trained."""
+    by_line: dict[tuple[int, int, str], list[NotCopied]] = {}
     for found in hooks_not_copied(analysis):
-        names, hook = names_of(analysis, found.copies), short_name(found.hook.name)
+        by_line.setdefault((found.hook.site, found.copied.site, short_name(found.hook.name)), []).append(found)
+    for (_, _, hook), group in by_line.items():
+        copies = [copy for found in group for copy in found.copies]
+        names = names_of(analysis, copies)
+        were = agree(names, "was", "were")
         yield Problem(
             "warning",
-            f"the hook {hook} is on the parameter that {summarize_names(names)} {agree(names, 'was', 'were')} copied from: "
-            f"a copy of a tensor has no hooks, and only {agree(found.copies, 'the copy is', 'the copies are')} trained, so "
+            f"the hook {hook} is on {agree(group, 'the parameter', 'the parameters')} that {summarize_names(names)} {were} copied "
+            f"from: a copy of a tensor has no hooks, and only {agree(copies, 'the copy is', 'the copies are')} trained, so "
             "the hook never runs",
             "Register the hook on the parameter of each copy: copy.deepcopy() does not copy the hooks of a tensor.",
             analysis.places(
-                (found.copied, "copied here, without its hooks"), (found.hook, "hook registered here, before")
+                (group[0].copied, "copied here, without its hooks"), (group[0].hook, "hook registered here, before")
             ),
             (*names, hook, "deepcopy"),
         )
