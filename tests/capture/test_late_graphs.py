@@ -18,7 +18,7 @@ from .observe import observe
 def graph(first, count):
     """A chain of nodes, which ends in the root."""
     numbers = range(first, first + count)
-    return LateGraph([(number, 0) for number in numbers], (numbers[-1],))
+    return LateGraph(numbers, [0] * count, (numbers[-1],))
 
 
 def test_the_last_graph_may_still_have_what_it_saved():

@@ -26,7 +26,7 @@ ALIKE: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "optimizer_state_on_rank_zero": (("    if dist.get_rank() == 0:\n", "    if True:\n"),),
     "plateau_per_rank": (("[3.0, 2.0, 1.0, 0.5], [1.0, 1.5, 2.0, 0.2]", "[3.0, 2.0, 1.0, 0.5], [3.0, 2.0, 1.0, 0.5]"),),
-    "pruned_on_rank_zero": (("i == 1 and dist.get_rank() == 0", "i == 1"),),
+    "pruned_on_rank_zero": (("i == 3 and dist.get_rank() == 0", "i == 3"),),
     "scale_per_rank": (("0.0 if rank else 1e6", "1e6"),),
     "scheduler_on_rank_zero": (("        if dist.get_rank() == 0:\n", "        if True:\n"),),
     "set_epoch_on_rank_zero": (("        if dist.get_rank() == 0:\n", "        if True:\n"),),

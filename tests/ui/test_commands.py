@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext, suppress
 
 import pytest
 from playwright.sync_api import expect
@@ -63,10 +64,14 @@ def test_settings_reach_the_page(page):
 
 def test_the_palette_lists_the_commands(page):
     """Each says what arguments it takes."""
-    page.page.keyboard.press("Control+Shift+c")
-    page.page.locator(".lm-CommandPalette-input").fill("autograd inspector")
-    for label in ("Inspect This Cell", "Inspect Every Cell", "Next Finding", "Previous Finding"):
-        expect(page.page.locator(".lm-CommandPalette-itemLabel", has_text=label)).to_be_visible()
+    labels = page.page.locator(".lm-CommandPalette-itemLabel")
+    for attempt in range(3):  # A notebook that has just opened takes the focus, and the palette closes.
+        page.page.keyboard.press("Control+Shift+c")
+        page.page.locator(".lm-CommandPalette-input").fill("autograd inspector")
+        with suppress(AssertionError) if attempt < 2 else nullcontext():
+            for label in ("Inspect This Cell", "Inspect Every Cell", "Next Finding", "Previous Finding"):
+                expect(labels.filter(has_text=label)).to_be_visible(timeout=5_000)
+            break
     page.page.keyboard.press("Escape")
     described = page.page.evaluate(
         "async () => Promise.all(window.jupyterapp.commands.listCommands()"

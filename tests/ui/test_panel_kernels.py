@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command
+from .pages import Pages
 from .panel import KERNEL, Panel
 from .programs import SETUP, SPOILED, TRAINED
 
@@ -18,6 +19,13 @@ pytestmark = pytest.mark.ui
 WAITS = "import time; time.sleep(600)"
 QUICK = 3_000
 """Milliseconds in which a kernel that runs a cell must have answered."""
+
+
+@pytest.fixture
+def pages(browser, lab):
+    """Pages of the test's own: here kernels end under a page, and pages are loaded again."""
+    with Pages(browser, lab) as own:
+        yield own
 
 
 @pytest.fixture

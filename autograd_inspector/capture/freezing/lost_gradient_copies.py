@@ -23,6 +23,7 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import ResultDiscarded
 
 _ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER | Trait.COLLECTIVE)
+_COLLECTIVE = int(Trait.COLLECTIVE)
 _COPYING = STACKING | {"clone"}
 
 
@@ -59,6 +60,8 @@ def _unread(recording: Recording, memory: dict[int, int]) -> Iterator[tuple[int,
         for storage in storages if written else ():
             written.pop(storage, None)
         if op[OP_ERROR] or op[OP_TRAITS] & _ASIDE:
+            for storage in storages if op[OP_TRAITS] & _COLLECTIVE else ():
+                copies.pop(storage, None)  # What ranks sum in it is told as that.
             continue
         own = {entry.storage for w in op[OP_WRITES] if (entry := entries.get(w.tensor)) is not None}
         written.update(dict.fromkeys(own & copies.keys(), index))

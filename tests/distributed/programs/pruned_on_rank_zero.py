@@ -33,10 +33,11 @@ def run():
         opt.zero_grad()
         model(torch.randn(8, 6, generator=g)).pow(2).mean().backward()
         opt.step()
-        if i == 1 and dist.get_rank() == 0:
+        if i == 3 and dist.get_rank() == 0:
             with torch.no_grad():
                 w = model.module[0].weight
                 w.masked_fill_(w.abs() < 0.1, 0.0)  # cause
+    model(torch.randn(8, 6, generator=g))
 
 
 TRUTH = Truth(fault="pruned on rank 0", rule="AG601", names=("0.weight",), where="gather")
