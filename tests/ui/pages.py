@@ -1,6 +1,6 @@
-"""Pages of JupyterLab that stay: a test opens its notebook in one, and what it opened is closed behind it.
+"""Pages of JupyterLab: a test opens its notebook in one, and what it opened is closed behind it.
 
-Loading JupyterLab takes most of a test's time; opening a notebook in a page that is loaded takes little.
+Each page is loaded anew: what an earlier test left in one, an answer of its kernel that came late, was met by others.
 """
 
 from __future__ import annotations
@@ -40,12 +40,11 @@ _OVER = ".jp-Dialog, .lm-Menu"
 
 
 class Pages:
-    """Pages of one server, in one profile of the browser; another is loaded when all are in use."""
+    """Pages of one server, in one profile of the browser."""
 
     def __init__(self, browser: Browser, lab: Lab) -> None:
         self.lab = lab
         self._context = browser.new_context(viewport=SIZE, permissions=CLIPBOARD)
-        self._free: list[Shown] = []
         self._count = 0
 
     def __enter__(self) -> Self:
@@ -57,20 +56,17 @@ class Pages:
     @contextmanager
     def empty(self) -> Iterator[Shown]:
         """JupyterLab with no notebook open."""
-        page = self._free.pop() if self._free else self._loaded()
+        page = self._loaded()
         yield page
-        self._clear(page)
-        self._free.append(page)
+        self._close(page)
 
     @contextmanager
     def own(self, settings: dict[str, object]) -> Iterator[Shown]:
         """A page that is loaded for one test, under settings of the user's own."""
         change(self.lab, settings)
         try:
-            page = self._loaded()
-            yield page
-            self._clear(page)
-            page.page.close()
+            with self.empty() as page:
+                yield page
         finally:
             change(self.lab, {})
 
@@ -116,14 +112,10 @@ class Pages:
         page.page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=RUN)
         return page
 
-    def _clear(self, shown: Shown) -> None:
-        """Leave nothing of a test that the next could meet."""
-        page = shown.page
-        tidy(page)
-        end_sessions(self.lab, page.evaluate(_CLOSE))
-        page.emulate_media(color_scheme=None, reduced_motion=None, forced_colors=None)
-        page.set_viewport_size(SIZE)
-        shown.complaints.clear()
+    def _close(self, shown: Shown) -> None:
+        """Close what a test opened, and end the kernels that it started."""
+        end_sessions(self.lab, shown.page.evaluate(_CLOSE))
+        shown.page.close()
 
 
 def tidy(page: Page) -> None:
