@@ -3,6 +3,6 @@
 Importing torch takes seconds, and hundreds of tests need a process of their own.
 """
 
-from tests.forked.command import INSPECTOR, executable, inspector, python
+from tests.forked.command import INSPECTOR, executable, forking, inspector, python
 
-__all__ = ["INSPECTOR", "executable", "inspector", "python"]
+__all__ = ["INSPECTOR", "executable", "forking", "inspector", "python"]

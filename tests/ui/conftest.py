@@ -1,4 +1,4 @@
-"""One server, one browser and a few pages for all tests."""
+"""One server and one browser for all tests; a page of its own for each."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from playwright.sync_api import expect
 
 from .browser import QUIET, browser
 from .lab import ROOT, RUN, running_lab
-from .pages import Pages
 from .programs import CELLS, SETUP
+from .shared import shown
 
 expect.set_options(timeout=20_000)  # A busy machine is no fault of the widget.
+
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
 @pytest.fixture(scope="session")
@@ -30,16 +32,9 @@ def lab(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def pages(browser, lab):
-    """Pages of that JupyterLab."""
-    with Pages(browser, lab) as pages:
-        yield pages
-
-
-@pytest.fixture(scope="session")
-def notebook(pages):
+def notebook(browser, lab):
     """One notebook with the widgets of ``programs.CELLS``, run once for all tests that only look at them."""
-    with pages.shown("programs", SETUP, *CELLS.values()) as page:
+    with shown(browser, lab, "programs", SETUP, *CELLS.values(), permissions=CLIPBOARD) as page:
         for number in range(1, len(CELLS) + 1):
             page.of(number).widget.wait_for(timeout=RUN)
         yield page

@@ -18,8 +18,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page
 
-from tests import forked
-from tests.forked import kernels
+from tests.forked import forking, kernels
 
 ROOT = Path(__file__).parents[2]
 STARTED = 60
@@ -28,12 +27,6 @@ RUN = 90_000
 """Milliseconds that a notebook's cells may take: torch is imported in the first."""
 
 _READY = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-
-_AT_REST = """() => new Promise(requestAnimationFrame).then(() => Promise.allSettled(
-    document.getAnimations()
-        .filter((one) => one.playState === 'running' && one.effect.getComputedTiming().endTime !== Infinity)
-        .map((one) => one.finished)
-))"""
 
 
 @dataclass(frozen=True)
@@ -51,9 +44,10 @@ class Lab:
         nbformat.write(written, self.folder / name)
         return self.address(name)
 
-    def address(self, name: str) -> str:
+    def address(self, name: str, workspace: str = "") -> str:
         """Where that notebook is shown, in a workspace of its own: no page restores what another test had open."""
-        return f"{self.url}/{self.path.format(workspace=name.removesuffix('.ipynb'))}/{name}?reset"
+        workspace = workspace or name.removesuffix(".ipynb")
+        return f"{self.url}/{self.path.format(workspace=workspace)}/{name}?reset"
 
 
 KERNEL = "tests"
@@ -104,9 +98,8 @@ def running_lab(
     ours = {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(folder / "shared"), "HF_HUB_OFFLINE": "1"}
     environment = os.environ | places | ours
     server = serving(command, environment, folder / "server.log", f"http://127.0.0.1:{port}", "/api/status")
-    # One process forks the kernels of all servers.
-    kernels.write_spec(Path(places["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL, forked.python(kernels.MODULES))
-    with server as url:
+    with forking(folder / "kernels", kernels.MODULES) as forked, server as url:
+        kernels.write_spec(Path(places["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL, forked)
         yield Lab(url, notebooks, PATHS[module])
 
 
@@ -128,19 +121,14 @@ def serving(command: list[str], environment: dict[str, str], output: Path, url: 
 
 
 def idle(page: Page, address: str) -> None:
-    """Load a page with a notebook and wait for its kernel."""
+    """Open a notebook and wait for its kernel."""
     page.goto(address)
-    kernel_is_ready(page)
-
-
-def kernel_is_ready(page: Page) -> None:
-    """Wait for the kernel of the notebook that is looked at."""
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=RUN)
     page.wait_for_function(_READY, timeout=RUN)
 
 
 def opened(page: Page, address: str) -> None:
-    """Load a page with a notebook and run all of its cells."""
+    """Open a notebook and run all of its cells."""
     idle(page, address)
     command(page, "notebook:run-all-cells")
 
@@ -165,11 +153,6 @@ def in_dark(page: Page) -> None:
 def in_light(page: Page) -> None:
     """Switch JupyterLab to its light theme."""
     in_theme(page, dark=False)
-
-
-def at_rest(page: Page) -> None:
-    """Wait until what moves has arrived, and what changes its colour has it."""
-    page.evaluate(_AT_REST)
 
 
 def free_port() -> int:

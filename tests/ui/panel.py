@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from .lab import RUN, command
-from .shared import READY
+from .lab import RUN, Lab, command, idle, opened
+from .shared import READY, SIZE, shut_down
 
 PANEL = "#autograd-inspector-panel"
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
@@ -23,20 +25,12 @@ class Panel:
     complaints: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("console", self._told)
-        self.page.on("pageerror", self._raised)
+        def on_console(message) -> None:
+            if message.type == "error" and not any(noise in message.text for noise in NOISE):
+                self.complaints.append(message.text)
 
-    def forget(self) -> None:
-        """What the page complains of from now on is no affair of this one's."""
-        self.page.remove_listener("console", self._told)
-        self.page.remove_listener("pageerror", self._raised)
-
-    def _told(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not any(noise in message.text for noise in NOISE):
-            self.complaints.append(message.text)
-
-    def _raised(self, error: Error) -> None:
-        self.complaints.append(f"{error.name}: {error.message}")
+        self.page.on("console", on_console)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"{error.name}: {error.message}"))
 
     @property
     def root(self) -> Locator:
@@ -115,3 +109,24 @@ class Panel:
 
     def expect_entries(self, count: int) -> None:
         expect(self.entries).to_have_count(count, timeout=RUN)
+
+
+@contextmanager
+def panel_in(context: BrowserContext, address: str, *, run: bool = True) -> Iterator[Panel]:
+    """A page of a context with the panel open; the notebook's cells are run."""
+    panel = Panel(context.new_page())
+    (opened if run else idle)(panel.page, address)
+    panel.show()
+    yield panel
+
+
+@contextmanager
+def panel_of(browser: Browser, lab: Lab, name: str, *cells: str, run: bool = True) -> Iterator[Panel]:
+    """A notebook of its own; its kernel is shut down at the end."""
+    context = browser.new_context(viewport=SIZE)
+    try:
+        with panel_in(context, lab.notebook(f"{name}.ipynb", *cells), run=run) as panel:
+            yield panel
+    finally:
+        context.close()
+        shut_down(lab)

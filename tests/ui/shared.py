@@ -1,10 +1,8 @@
-"""A widget in a notebook, and the page that it is in."""
+"""One notebook, opened and run once for the tests of a module."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,16 +16,6 @@ READY = ".autograd-inspector[data-state='ready']"
 MATCHES = 12
 """How many matches of a search are tried."""
 SIZE = {"width": 1400, "height": 1000}
-
-
-_RUN = """async (number) => {
-    const { commands, shell } = window.jupyterapp;
-    const { content } = shell.currentWidget;
-    content.activeCellIndex = number;
-    content.activeCell.model.outputs.clear();
-    await commands.execute('notebook:run-cell');
-    await content.scrollToItem(number);
-}"""
 
 
 @dataclass
@@ -49,25 +37,6 @@ class Shown:
     def of(self, cell: int) -> Shown:
         """The widget of another cell of the same page."""
         return replace(self, cell=cell)
-
-    def write(self, cell: int, text: str) -> None:
-        """Put that text into a cell."""
-        self.page.evaluate(
-            "([number, text]) => window.jupyterapp.shell.currentWidget.content.widgets[number].model.sharedModel"
-            ".setSource(text)",
-            [cell, text],
-        )
-
-    def run(self, cell: int) -> None:
-        """Run one cell again, without the output that it had."""
-        self.page.evaluate(_RUN, cell)
-
-    def anew(self, cell: int) -> Shown:
-        """The widget of a cell that ran again: nobody has touched it."""
-        self.run(cell)
-        shown = self.of(cell)
-        shown.widget.wait_for(timeout=RUN)
-        return shown
 
     @property
     def details(self) -> Locator:
@@ -99,9 +68,9 @@ class Shown:
 
 
 @contextmanager
-def shown(browser: Browser, lab: Lab, name: str, *cells: str) -> Iterator[Shown]:
-    """A page that is loaded for a notebook, which has run; its kernel is shut down at the end."""
-    context = browser.new_context(viewport=SIZE)
+def shown(browser: Browser, lab: Lab, name: str, *cells: str, **options: object) -> Iterator[Shown]:
+    """A page in which a notebook has run; its kernel is shut down at the end."""
+    context = browser.new_context(viewport=SIZE, **options)
     page = context.new_page()
     watched_page = watched(page)
     try:
@@ -137,12 +106,7 @@ def watched(page: Page) -> Shown:
 def shut_down(lab: Lab) -> None:
     """End every kernel: each holds a torch of its own."""
     with urllib.request.urlopen(f"{lab.url}/api/sessions", timeout=20) as answer:
-        end_sessions(lab, [session["id"] for session in json.load(answer)])
-
-
-def end_sessions(lab: Lab, sessions: list[str]) -> None:
-    """End the kernels of these; one may have ended already."""
+        sessions = json.load(answer)
     for session in sessions:
-        request = urllib.request.Request(f"{lab.url}/api/sessions/{session}", method="DELETE")
-        with contextlib.suppress(urllib.error.HTTPError):
-            urllib.request.urlopen(request, timeout=20).close()
+        address = f"{lab.url}/api/sessions/{session['id']}"
+        urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=20).close()

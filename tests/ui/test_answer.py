@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN
+from .lab import RUN, idle
 from .panel import Panel
-from .shared import READY
+from .shared import READY, shut_down
 
 pytestmark = pytest.mark.ui
 
@@ -25,49 +24,43 @@ out = net[2](h)
 h += 1.0
 loss = out.pow(2).mean()
 loss.backward()"""
-ENOUGH = "enough"
-"""A file beside the notebook: a program that runs for long ends when it is there."""
-LONG = f"""%%autograd_inspect
-import pathlib, time
+LONG = """%%autograd_inspect
+import time
 net = nn.Linear(4, 2)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
-for step in range(600):
+for step in range(100):
     opt.zero_grad()
     net(torch.ones(2, 4)).pow(2).mean().backward()
     opt.step()
     time.sleep(0.1)
-    if pathlib.Path("{ENOUGH}").exists():
-        break
 print("the program went on")"""
-CAUGHT = f"""%%autograd_inspect
-import contextlib, pathlib, time
+CAUGHT = """%%autograd_inspect
+import contextlib, time
 net = nn.Linear(4, 2)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
-for step in range(600):
+for step in range(100):
     hidden = torch.sigmoid(net(torch.ones(2, 4)))
     hidden += 1.0
     with contextlib.suppress(RuntimeError):
         hidden.sum().backward()
     opt.step()
-    time.sleep(0.1)
-    if pathlib.Path("{ENOUGH}").exists():
-        break"""
+    time.sleep(0.1)"""
 
 
 @pytest.fixture
-def page(pages):
+def page(browser, lab):
     """``page(name, cell)``: a notebook with that cell, which runs after the preparations."""
-    with ExitStack() as stack:
+    context = browser.new_context(viewport=SCREEN)
 
-        def made(name: str, cell: str) -> Panel:
-            page = stack.enter_context(pages.idle(name, SETUP, cell)).page
-            page.set_viewport_size(SCREEN)
-            page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-            panel = Panel(page)
-            stack.callback(panel.forget)
-            return panel
+    def made(name: str, cell: str) -> Panel:
+        panel = Panel(context.new_page())
+        idle(panel.page, lab.notebook(f"{name}.ipynb", SETUP, cell))
+        panel.page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+        return panel
 
-        yield made
+    yield made
+    context.close()
+    shut_down(lab)
 
 
 def test_the_answer_is_on_the_first_screen(page):
@@ -117,15 +110,7 @@ def test_keys_reach_everything(page):
     assert not widget.get_by_role("toolbar").evaluate("bar => bar.contains(document.activeElement)")
 
 
-@pytest.fixture
-def enough(lab):
-    """Says to a program that runs for long that it may end."""
-    file = lab.folder / ENOUGH
-    yield file.touch
-    file.unlink(missing_ok=True)
-
-
-def test_a_running_cell_is_followed_and_its_recording_stopped(page, enough):
+def test_a_running_cell_is_followed_and_its_recording_stopped(page):
     """Steps and ops are counted in panel and status bar; Stop ends the recording, and the program goes on."""
     panel = page("running", LONG)
     panel.show()
@@ -136,14 +121,13 @@ def test_a_running_cell_is_followed_and_its_recording_stopped(page, enough):
     expect(panel.page.locator(".agi-findings-count")).to_contain_text("In [2] runs:")
     live.get_by_role("button", name="Stop recording").click()
     expect(live).to_contain_text("no longer recorded")
-    enough()
     header = panel.cell(1).locator(f"{READY} .agi-header")
     expect(header).to_contain_text("recording stopped", timeout=RUN)
     expect(panel.cell(1)).to_contain_text("the program went on")
     expect(live).to_be_hidden()
 
 
-def test_what_is_certain_is_listed_while_the_cell_runs(page, enough):
+def test_what_is_certain_is_listed_while_the_cell_runs(page):
     """Panel and status bar name the culprit's line long before the cell ends; a click brings it into sight."""
     panel = page("certain", CAUGHT)
     panel.show()
@@ -156,6 +140,5 @@ def test_what_is_certain_is_listed_while_the_cell_runs(page, enough):
     expect(panel.entries).to_have_count(0)
     finding.get_by_role("button", name="In [2], line 7").click()
     expect(panel.cell(1).locator(".cm-line.agi-flash")).to_have_text(re.compile(r"^    hidden \+= 1\.0"))
-    enough()
     panel.expect_entries(1)
     expect(finding).to_have_count(0)

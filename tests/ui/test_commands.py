@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import nullcontext, suppress
 
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command, in_dark, in_light
-from .shared import READY
+from .lab import RUN, command, idle, in_dark, in_light
+from .settings import change
+from .shared import READY, SIZE, shut_down, watched
 
 pytestmark = pytest.mark.ui
 
@@ -21,12 +21,19 @@ HEADED = f"%%autograd_inspect\n{PLAIN}"
 
 
 @pytest.fixture(scope="module")
-def page(pages):
+def page(browser, lab):
     """A notebook in which nothing ran yet, under settings of the user's own."""
-    settings = {"depth": 2, "colours": "safe", "keep": 7, "openOnError": False}
-    with pages.idle("commands", *CELLS, settings=settings) as found:
+    change(lab, {"depth": 2, "colours": "safe", "keep": 7, "openOnError": False})
+    context = browser.new_context(viewport=SIZE, accept_downloads=True)
+    found = watched(context.new_page())
+    try:
+        idle(found.page, lab.notebook("commands.ipynb", *CELLS))
         yield found
         assert found.complaints == []
+    finally:
+        context.close()
+        shut_down(lab)
+        change(lab, {})
 
 
 def activate(page, number):
@@ -64,14 +71,10 @@ def test_settings_reach_the_page(page):
 
 def test_the_palette_lists_the_commands(page):
     """Each says what arguments it takes."""
-    labels = page.page.locator(".lm-CommandPalette-itemLabel")
-    for attempt in range(3):  # A notebook that has just opened takes the focus, and the palette closes.
-        page.page.keyboard.press("Control+Shift+c")
-        page.page.locator(".lm-CommandPalette-input").fill("autograd inspector")
-        with suppress(AssertionError) if attempt < 2 else nullcontext():
-            for label in ("Inspect This Cell", "Inspect Every Cell", "Next Finding", "Previous Finding"):
-                expect(labels.filter(has_text=label)).to_be_visible(timeout=5_000)
-            break
+    page.page.keyboard.press("Control+Shift+c")
+    page.page.locator(".lm-CommandPalette-input").fill("autograd inspector")
+    for label in ("Inspect This Cell", "Inspect Every Cell", "Next Finding", "Previous Finding"):
+        expect(page.page.locator(".lm-CommandPalette-itemLabel", has_text=label)).to_be_visible()
     page.page.keyboard.press("Escape")
     described = page.page.evaluate(
         "async () => Promise.all(window.jupyterapp.commands.listCommands()"

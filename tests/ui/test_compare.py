@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .lab import at_rest, in_dark, in_light
+from .lab import in_dark, in_light
 from .programs import SETUP
-from .shared import READY
+from .shared import READY, shown
 
 pytestmark = pytest.mark.ui
 
@@ -33,8 +33,8 @@ AXE = "async () => (await axe.run('.autograd-inspector')).violations"
 
 
 @pytest.fixture(scope="module")
-def page(pages):
-    with pages.shown("compare", *CELLS) as found:
+def page(browser, lab):
+    with shown(browser, lab, "compare", *CELLS) as found:
         found.page.locator(READY).scroll_into_view_if_needed()
         yield found
         assert found.complaints == []
@@ -96,7 +96,7 @@ def test_accessible(page, axe, shots, how):
     page.page.add_script_tag(path=axe)
     for name in TABS:
         panel = page.tab(name)
-        at_rest(page.page)
+        page.page.wait_for_timeout(300)  # Transitions end.
         page.widget.screenshot(path=shots / f"{how}-{name.lower()}.png")
         found = page.page.evaluate(AXE)
         assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == [], name

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, in_dark
-from .shared import READY
+from .shared import READY, shown
 
 pytestmark = pytest.mark.ui
 
@@ -87,8 +87,8 @@ REFUSED = (
 
 
 @pytest.fixture(scope="module")
-def hostile(pages):
-    with pages.shown("hostile", HOSTILE, DAMAGED) as page:
+def hostile(browser, lab):
+    with shown(browser, lab, "hostile", HOSTILE, DAMAGED) as page:
         page.page.locator(".agi-refusal").first.wait_for(timeout=RUN)
         yield page.of(0)
 

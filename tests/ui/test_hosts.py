@@ -15,16 +15,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, idle, in_dark, in_light, running_lab
+from .lab import RUN, idle, in_dark, running_lab
 from .marimo import running_marimo
 from .panel import Panel
 from .programs import SETUP, TRAINED
 from .shared import READY, SIZE, Shown, shown, watched
-from .test_answer import CAUGHT, ENOUGH
+from .test_answer import CAUGHT
 from .test_answer import SETUP as SETUP_ALONE
 from .voila import running_voila, without_network
 
@@ -37,6 +39,15 @@ def python_of(variable: str) -> str:
     if not found:
         pytest.skip(f"{variable} names no Python that has this host")
     return found
+
+
+@contextmanager
+def jupyter(browser, folder, module, **options) -> Iterator[Shown]:
+    with (
+        running_lab(folder, module, **options) as server,
+        shown(browser, server, "hosts", SETUP, TRAINED) as page,
+    ):
+        yield page
 
 
 def works(page: Shown, shots, name: str) -> None:
@@ -69,48 +80,36 @@ def is_dark(page: Shown, shots, name: str) -> None:
     page.widget.screenshot(path=str(shots / f"{name}-optimizer-dark.png"))
 
 
-@pytest.fixture(scope="module")
-def notebook_7(tmp_path_factory):
-    """A running Notebook 7."""
-    with running_lab(tmp_path_factory.mktemp("notebook7"), "notebook") as server:
-        yield server
-
-
-def test_notebook_7(browser, notebook_7, shots):
+def test_notebook_7(browser, tmp_path, shots):
     """Works, and follows the theme."""
-    with shown(browser, notebook_7, "hosts", SETUP, TRAINED) as page:
-        in_light(page.page)  # Whatever the test before left.
+    with jupyter(browser, tmp_path, "notebook") as page:
         works(page, shots, "notebook7")
         assert not DARK.match(background(page))
         in_dark(page.page)
         is_dark(page, shots, "notebook7")
 
 
-def test_notebook_7_names_the_line_above_the_notebook(browser, notebook_7, shots):
+def test_notebook_7_names_the_line_above_the_notebook(browser, tmp_path, shots):
     """It has no status bar: a strip says the culprit's line, while the cell runs already; a click goes there."""
-    page = browser.new_context(viewport=SIZE).new_page()
-    idle(page, notebook_7.notebook("above.ipynb", SETUP_ALONE, CAUGHT))
-    in_light(page)  # Whatever the test before left.
-    strip = page.locator(".agi-above-notebook")
-    expect(strip).to_be_hidden()
-    page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-    expect(strip).to_contain_text("In [2] runs:", timeout=RUN)
-    expect(strip).to_contain_text("AG201 line 7")
-    (notebook_7.folder / ENOUGH).touch()
-    answer = strip.locator(".agi-status-answer")
-    expect(answer).to_have_text("AG201 saved-tensor-modified · line 7: hidden += 1.0", timeout=RUN)
-    page.screenshot(path=shots / "notebook7-above.png")
-    answer.click()
-    expect(page.locator(".jp-Cell .cm-line", has_text="hidden += 1.0").first).to_be_in_viewport()
-    page.context.close()
+    with running_lab(tmp_path, "notebook") as server:
+        page = browser.new_context(viewport=SIZE).new_page()
+        idle(page, server.notebook("above.ipynb", SETUP_ALONE, CAUGHT))
+        strip = page.locator(".agi-above-notebook")
+        expect(strip).to_be_hidden()
+        page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+        expect(strip).to_contain_text("In [2] runs:", timeout=RUN)
+        expect(strip).to_contain_text("AG201 line 7")
+        answer = strip.locator(".agi-status-answer")
+        expect(answer).to_have_text("AG201 saved-tensor-modified · line 7: hidden += 1.0", timeout=RUN)
+        page.screenshot(path=shots / "notebook7-above.png")
+        answer.click()
+        expect(page.locator(".jp-Cell .cm-line", has_text="hidden += 1.0").first).to_be_in_viewport()
+        page.context.close()
 
 
 def test_jupyterlab_4_2(browser, tmp_path, shots):
     """The oldest JupyterLab that is supported: the widget, and the panel."""
-    with (
-        running_lab(tmp_path, python=python_of("AUTOGRAD_INSPECTOR_LAB42")) as server,
-        shown(browser, server, "hosts", SETUP, TRAINED) as page,
-    ):
+    with jupyter(browser, tmp_path, "jupyterlab", python=python_of("AUTOGRAD_INSPECTOR_LAB42")) as page:
         assert page.page.evaluate("() => window.jupyterapp.version").startswith("4.2.")
         works(page, shots, "lab42")
         panel = Panel(page.page)

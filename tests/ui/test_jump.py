@@ -7,7 +7,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from .lab import RUN, opened
+
 pytestmark = pytest.mark.ui
+READY = ".autograd-inspector[data-state='ready']"
 BETWEEN = "\n".join(f"unrelated_{n} = {n}" for n in range(80))
 MODEL = """%load_ext autograd_inspector
 import torch
@@ -24,14 +27,15 @@ optimizer.step()
 """
 
 
-def test_a_finding_leads_to_its_line_in_another_cell(pages):
+def test_a_finding_leads_to_its_line_in_another_cell(page, lab):
     """The culprit stands in the first cell, far above the widget: one click brings its line into view."""
-    with pages.shown("jump", MODEL, BETWEEN, STEP) as shown:
-        widget = shown.widget
-        widget.get_by_role("tab", name=re.compile("Findings")).click()
-        widget.scroll_into_view_if_needed()
-        line = shown.page.locator(".jp-Cell").first.locator(".cm-line", has_text="return encoder(x).detach()")
-        expect(line).not_to_be_in_viewport()
-        widget.get_by_role("button", name="Go to In [1], line 7").first.click()
-        expect(line).to_be_in_viewport()
-        assert line.evaluate("line => line.getAnimations().length") == 1
+    opened(page, lab.notebook("jump.ipynb", MODEL, BETWEEN, STEP))
+    page.wait_for_selector(READY, timeout=RUN)
+    widget = page.locator(READY).first
+    widget.get_by_role("tab", name=re.compile("Findings")).click()
+    widget.scroll_into_view_if_needed()
+    line = page.locator(".jp-Cell").first.locator(".cm-line", has_text="return encoder(x).detach()")
+    expect(line).not_to_be_in_viewport()
+    widget.get_by_role("button", name="Go to In [1], line 7").first.click()
+    expect(line).to_be_in_viewport()
+    assert line.evaluate("line => line.getAnimations().length") == 1

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN
+from .shared import shown
 
 pytestmark = pytest.mark.ui
 
@@ -32,23 +33,23 @@ CALLS = ["hidden", "near_steps.near(encoder)", "far_steps.far(encoder)"]
 
 
 @pytest.fixture(scope="module")
-def page(pages, lab):
+def page(browser, lab):
     """A detach in the first cell, in a file that the server reaches, and in one that only the kernel does."""
     elsewhere = lab.folder.parent / "elsewhere"
     elsewhere.mkdir()
     (lab.folder / "near_steps.py").write_text(FILE.format(name="near"))
     (elsewhere / "far_steps.py").write_text(FILE.format(name="far"))
     model = MODEL.format(elsewhere=elsewhere, here=lab.folder)
-    with pages.shown("jump-lab", model, *FILLER, *(STEP.format(call=call) for call in CALLS)) as found:
+    with shown(browser, lab, "jump-lab", model, *FILLER, *(STEP.format(call=call) for call in CALLS)) as found:
         yield found
         assert found.complaints == []
 
 
-def test_the_status_bar_names_the_line_of_a_file(pages, lab):
+def test_the_status_bar_names_the_line_of_a_file(browser, lab):
     """File and line, with the code; a click opens the file there."""
     (lab.folder / "status_steps.py").write_text(FILE.format(name="near"))
     model = MODEL.format(elsewhere=lab.folder, here=lab.folder).replace("near_steps, far_steps", "status_steps")
-    with pages.shown("status-file", model, STEP.format(call="status_steps.near(encoder)")) as page:
+    with shown(browser, lab, "status-file", model, STEP.format(call="status_steps.near(encoder)")) as page:
         answer = page.page.locator(".agi-status-answer")
         expect(answer).to_have_text("AG101 detached · status_steps.py:33: return encoder(x).detach()")
         answer.click()

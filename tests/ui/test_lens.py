@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command, in_dark, in_light
-from .pages import tidy
-from .shared import SIZE
+from .lab import RUN, command, in_dark, in_light, opened
+from .settings import change
+from .shared import READY, SIZE, shown, shut_down, watched
 
 pytestmark = pytest.mark.ui
 
@@ -26,9 +26,9 @@ LONG = SPOILED.replace("hidden += 1\n", f"hidden += 1  # {'long ' * 30}\n")
 
 
 @pytest.fixture(scope="module")
-def page(pages):
+def page(browser, lab):
     """A notebook whose second cell spoiled a saved tensor in its fourth line of many, before a cell below it."""
-    with pages.shown("lens", SETUP, SPOILED, "print('below')") as found:
+    with shown(browser, lab, "lens", SETUP, SPOILED, "print('below')") as found:
         yield found
 
 
@@ -42,7 +42,6 @@ def cell(page):
 
 def inspected(page, text):
     """The second cell, after that text ran in it."""
-    tidy(page.page)
     found = page.page.locator(".jp-Notebook .jp-Cell").nth(1)
     for source in ("", text):
         page.page.evaluate(
@@ -146,12 +145,21 @@ def test_the_status_bar_leads_to_the_line_from_below(page, cell):
     expect(page.page.locator("#autograd-inspector-panel")).to_be_visible()
 
 
-def test_a_setting_leaves_only_the_marks(pages):
+def test_a_setting_leaves_only_the_marks(browser, lab):
     """Then no line says anything; squiggles and signs stay."""
-    with pages.shown("no_lens", SETUP, SPOILED, settings={"reasons": False}) as found:
+    change(lab, {"reasons": False})
+    context = browser.new_context(viewport=SIZE)
+    try:
+        found = watched(context.new_page())
+        opened(found.page, lab.notebook("no_lens.ipynb", SETUP, SPOILED))
+        found.page.wait_for_selector(READY, timeout=RUN)
         found.page.locator(".agi-squiggle").first.wait_for(timeout=RUN)
         expect(found.page.locator(".agi-lens")).to_have_count(0)
         assert found.complaints == []
+    finally:
+        context.close()
+        shut_down(lab)
+        change(lab, {})
 
 
 def right(locator):

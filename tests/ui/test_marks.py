@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command, in_dark, in_light
-from .pages import tidy
+from .shared import shown
 
 pytestmark = pytest.mark.ui
 
@@ -23,9 +23,9 @@ LINES = ["hidden = w.exp()", "hidden.add_(1)", "loss.backward()"]
 
 
 @pytest.fixture(scope="module")
-def page(pages):
+def page(browser, lab):
     """A notebook whose second cell spoiled a saved tensor."""
-    with pages.shown("marks", SETUP, SPOILED) as found:
+    with shown(browser, lab, "marks", SETUP, SPOILED) as found:
         yield found
 
 
@@ -33,11 +33,8 @@ def page(pages):
 def marked(page):
     """The cell, with its marks; the page must not complain."""
     cell = page.page.locator(".jp-Notebook .jp-Cell").nth(1)
-    tidy(page.page)
-    page.write(1, "")  # Whatever the test before left.
-    expect(cell.locator(".agi-squiggle")).to_have_count(0)
-    page.write(1, SPOILED)
-    page.run(1)
+    if cell.locator(".agi-squiggle").count() == 0:
+        command(page.page, "notebook:run-cell")
     cell.locator(".agi-squiggle").first.wait_for(timeout=RUN)
     yield cell
     page.page.mouse.move(1, 1)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command
+from .panel import panel_of
 from .programs import SETUP, SPOILED, TRAINED
 from .shared import READY
 
@@ -19,9 +20,9 @@ gc.collect()
 print("reports", sum(type(one) is Report for one in gc.get_objects()))"""
 
 
-def test_a_released_capture_goes_with_its_output(pages):
+def test_a_released_capture_goes_with_its_output(browser, lab):
     """Its row says what became of it, as does the panel when it is asked for; its view stays until it is cleared."""
-    with pages.panel("memory", SETUP, LITTLE, TRAINED, SPOILED, COUNT, run=False) as panel:
+    with panel_of(browser, lab, "memory", SETUP, LITTLE, TRAINED, SPOILED, COUNT, run=False) as panel:
         for cell in range(4):
             panel.run(cell)
         panel.expect_entries(2)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command
+from .lab import RUN, command, opened
+from .shared import SIZE, shut_down, watched
 
 pytestmark = pytest.mark.ui
 
@@ -14,12 +15,17 @@ CELLS = ["import torch", SPOILED, "%load_ext autograd_inspector", "1 / 0"]
 
 
 @pytest.fixture
-def page(pages):
+def page(browser, lab):
     """A notebook that stopped at its second cell; the inspector is not loaded."""
-    with pages.idle("offer", *CELLS) as found:
-        command(found.page, "notebook:run-all-cells")
+    context = browser.new_context(viewport=SIZE)
+    found = watched(context.new_page())
+    try:
+        opened(found.page, lab.notebook("offer.ipynb", *CELLS))
         yield found
         assert found.complaints == []
+    finally:
+        context.close()
+        shut_down(lab)
 
 
 def run(page, number):

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, in_theme
-from .panel import KERNEL, PANEL
+from .panel import KERNEL, PANEL, panel_of
 from .programs import SETUP, SPOILED
 from .shared import READY
 
@@ -32,9 +32,9 @@ TRAINS, SPOILS = 1, 2
 
 
 @pytest.fixture(scope="module")
-def shared(pages):
+def shared(browser, lab):
     """One notebook for all tests of this file; each makes the captures that it changes."""
-    with pages.panel("panel", SETUP, HEALTHY, SPOILED) as panel:
+    with panel_of(browser, lab, "panel", SETUP, HEALTHY, SPOILED) as panel:
         panel.expect_entries(2)
         yield panel
 

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command
-from .pages import Pages
-from .panel import KERNEL, Panel
+from .panel import KERNEL, Panel, panel_in, panel_of
 from .programs import SETUP, SPOILED, TRAINED
+from .shared import SIZE, shut_down
 
 pytestmark = pytest.mark.ui
 WAITS = "import time; time.sleep(600)"
@@ -22,17 +22,10 @@ QUICK = 3_000
 
 
 @pytest.fixture
-def pages(browser, lab):
-    """Pages of the test's own: here kernels end under a page, and pages are loaded again."""
-    with Pages(browser, lab) as own:
-        yield own
-
-
-@pytest.fixture
-def panel(pages, request):
+def panel(browser, lab, request):
     """A notebook of the test's own, with two captures; the page must not complain."""
     name = re.sub(r"\W+", "-", request.node.name)
-    with pages.panel(name, SETUP, TRAINED, SPOILED, WAITS, run=False) as panel:
+    with panel_of(browser, lab, name, SETUP, TRAINED, SPOILED, WAITS, run=False) as panel:
         for cell in range(3):
             panel.run(cell)
         panel.expect_entries(2)
@@ -143,10 +136,10 @@ def test_a_closed_notebook(panel):
     panel.expect_entries(2)
 
 
-def test_two_notebooks(pages):
+def test_two_notebooks(browser, lab):
     """The panel follows the one that is looked at, and shows in each what was shown there."""
-    pages.lab.notebook("second.ipynb", SETUP, SPOILED)
-    with pages.panel("first", SETUP, TRAINED) as panel:
+    lab.notebook("second.ipynb", SETUP, SPOILED)
+    with panel_of(browser, lab, "first", SETUP, TRAINED) as panel:
         panel.expect_entries(1)
         panel.pick(panel.entry("loss"))
         panel.open("second.ipynb")
@@ -171,41 +164,44 @@ def test_a_console_of_the_notebook(panel):
     panel.pick(panel.entry("hidden"))
 
 
-def test_two_browser_tabs(pages):
+def test_two_browser_tabs(browser, lab):
     """What is done in one page is seen in the other, which stays in step after a reload, too."""
-    with pages.panel("both", SETUP, TRAINED) as first, pages.empty() as other:
-        first.expect_entries(1)
-        command(first.page, "docmanager:save")
-        second = Panel(other.page)
-        pages.open(second.page, "both.ipynb")
-        second.show()
-        second.expect_entries(1)
-        first.choose(first.entry("loss"), "Rename")
-        first.page.keyboard.type("both see this")
-        first.page.keyboard.press("Enter")
-        expect(second.entries).to_contain_text(["both see this"])
-        second.entry("both see this").click()
-        second.widget.wait_for(timeout=RUN)
-        second.entry("both see this").get_by_role("button").first.press("Delete")
-        first.expect_entries(0)
-        expect(first.root).to_contain_text("No captures yet")
-        assert first.complaints == second.complaints == []
-        second.forget()
+    address = lab.notebook("pages.ipynb", SETUP, TRAINED)
+    context = browser.new_context(viewport=SIZE)
+    try:
+        with panel_in(context, address) as first:
+            first.expect_entries(1)
+            command(first.page, "docmanager:save")
+            with panel_in(context, lab.address("pages.ipynb", "other"), run=False) as second:
+                second.expect_entries(1)
+                first.choose(first.entry("loss"), "Rename")
+                first.page.keyboard.type("both see this")
+                first.page.keyboard.press("Enter")
+                expect(second.entries).to_contain_text(["both see this"])
+                second.entry("both see this").click()
+                second.widget.wait_for(timeout=RUN)
+                second.entry("both see this").get_by_role("button").first.press("Delete")
+                first.expect_entries(0)
+                expect(first.root).to_contain_text("No captures yet")
+                assert first.complaints == second.complaints == []
+    finally:
+        context.close()
+        shut_down(lab)
 
 
-def test_a_kernel_without_the_package(pages):
+def test_a_kernel_without_the_package(browser, lab):
     """One line says how to install it; a moment after it is loaded the panel says what to run."""
-    with pages.panel("without", "%load_ext autograd_inspector", run=False) as panel:
+    with panel_of(browser, lab, "without", "%load_ext autograd_inspector", run=False) as panel:
         expect(panel.root).to_contain_text("%pip install autograd_inspector")
         panel.run(0)
         expect(panel.root).to_contain_text("No captures yet", timeout=RUN)
         assert panel.complaints == []
 
 
-def test_other_versions_are_refused(pages):
+def test_other_versions_are_refused(browser, lab):
     """A kernel that speaks a newer protocol is told by one line that says what to upgrade, and where."""
     newer = "from autograd_inspector.kernel.hub import messages\nmessages.PROTOCOL = 99\n%load_ext autograd_inspector"
-    with pages.panel("newer", newer) as panel:
+    with panel_of(browser, lab, "newer", newer) as panel:
         expect(panel.root).to_contain_text("is newer than this JupyterLab extension", timeout=RUN)
         expect(panel.root).to_contain_text("pip install --upgrade autograd_inspector where JupyterLab is installed")
         assert panel.complaints == []
@@ -221,9 +217,9 @@ for number in range(200):
 """
 
 
-def test_two_hundred_captures(pages):
+def test_two_hundred_captures(browser, lab):
     """All are listed and can be walked by keys; the last is shown within a second."""
-    with pages.panel("many", SETUP, MANY, run=False) as panel:
+    with panel_of(browser, lab, "many", SETUP, MANY, run=False) as panel:
         panel.run(0)
         panel.run(1)
         panel.expect_entries(200)
@@ -237,11 +233,11 @@ def test_two_hundred_captures(pages):
         assert panel.complaints == []
 
 
-def test_fifty_thousand_nodes(pages):
+def test_fifty_thousand_nodes(browser, lab):
     """A very large capture is shown in the panel."""
     large = "%%autograd_inspect\nwith torch.enable_grad():\n    y = x\n    for _ in range(50_000): y = y * 1.0\n"
     grad = "x = torch.ones(2, requires_grad=True)"
-    with pages.panel("large", SETUP, grad, large, run=False) as panel:
+    with panel_of(browser, lab, "large", SETUP, grad, large, run=False) as panel:
         for cell in range(3):
             panel.run(cell)
         panel.expect_entries(1)

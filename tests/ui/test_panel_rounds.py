@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from .lab import RUN
-from .panel import Panel
+from .panel import Panel, panel_of
 from .programs import SETUP
 from .shared import READY
 
@@ -55,10 +55,9 @@ def left(panel: Panel) -> Left:
     return Left(kernel["widgets"], kernel["reports"], kernel["memory"], elements, int(heap))
 
 
-def test_rounds_of_capture_and_delete_leave_nothing(pages):
+def test_rounds_of_capture_and_delete_leave_nothing(browser, lab):
     """The kernel keeps no widget and no report, the page no element; the memory of both is flat."""
-    # In a page of its own: what others left in one would be collected meanwhile.
-    with pages.panel("rounds", SETUP, COUNTS, CAPTURE, TELL, run=False, settings={}) as panel:
+    with panel_of(browser, lab, "rounds", SETUP, COUNTS, CAPTURE, TELL, run=False) as panel:
         panel.run(0)
         panel.run(1)
         for number in range(1, ROUNDS + 1):

@@ -16,6 +16,7 @@ from autograd_inspector.views.notebook.bundle import bundle_of
 from autograd_inspector.views.notebook.saved import CAPTURE, opened
 
 from .lab import RUN, command, in_dark, in_light
+from .shared import SIZE, shown, shut_down, watched
 
 pytestmark = pytest.mark.ui
 
@@ -47,21 +48,20 @@ def written(lab, name, *bundles):
 
 
 @pytest.fixture
-def page(pages):
+def page(browser, lab):
     """JupyterLab without a notebook."""
-    errors = []
-
-    def heard(said):
-        if said.type == "error":
-            errors.append(said.text)
-
-    with pages.empty() as found:
-        found.errors = errors
-        found.page.on("console", heard)
-        yield found
-        found.page.remove_listener("console", heard)
-        assert found.page.evaluate("() => window.pwned") is None
-        assert found.complaints == []
+    context = browser.new_context(viewport=SIZE)
+    found = watched(context.new_page())
+    found.errors = []
+    found.page.on("console", lambda said: found.errors.append(said.text) if said.type == "error" else None)
+    found.page.goto(f"{lab.url}/lab?reset")
+    found.page.wait_for_selector("#jp-main-dock-panel", timeout=RUN)
+    yield found
+    pwned = found.page.evaluate("() => window.pwned")
+    context.close()
+    shut_down(lab)
+    assert pwned is None
+    assert found.complaints == []
 
 
 def read(page, name):
@@ -116,9 +116,9 @@ def test_what_is_no_capture_is_refused_in_one_line(page, lab, kept, name, wrong,
     assert page.errors == []
 
 
-def test_a_capture_goes_live_with_its_kernel_and_falls_back_without(pages):
+def test_a_capture_goes_live_with_its_kernel_and_falls_back_without(browser, lab):
     """The saved one stands there until the widget does, and again when the kernel forgets it."""
-    with pages.shown("live", SETUP, STEP) as found:
+    with shown(browser, lab, "live", SETUP, STEP) as found:
         page = found.page
         expect(page.locator(LIVE)).to_be_visible(timeout=RUN)
         command(page, "docmanager:save")

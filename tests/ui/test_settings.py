@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command, in_light, in_theme
+from .lab import RUN, command, in_light, in_theme, opened
 from .panel import PANEL, Panel
 from .programs import SETUP, SPOILED, TRAINED
-from .shared import READY
+from .settings import change
+from .shared import READY, SIZE, shut_down
 
 pytestmark = pytest.mark.ui
 
 
 @pytest.fixture
-def page(pages, request):
+def page(browser, lab, request):
     """``page({"depth": 2}, TRAINED)`` is a page of those settings in which those cells ran; its panel is closed."""
-    name = request.node.name.partition("[")[0]
-    with ExitStack() as stack:
+    contexts = []
 
-        def made(settings: dict[str, object], *cells: str) -> Panel:
-            panel = Panel(stack.enter_context(pages.shown(name, SETUP, *cells, settings=settings or None)).page)
-            stack.callback(panel.forget)
-            return panel
+    def made(settings: dict[str, object], *cells: str, **options: str) -> Panel:
+        change(lab, settings)
+        contexts.append(browser.new_context(viewport=SIZE, **options))
+        panel = Panel(contexts[-1].new_page())
+        opened(panel.page, lab.notebook(f"{request.node.name.partition('[')[0]}.ipynb", SETUP, *cells))
+        panel.page.wait_for_selector(READY, timeout=RUN)
+        return panel
 
-        yield made
+    yield made
+    for context in contexts:
+        context.close()
+    shut_down(lab)
+    change(lab, {})
 
 
 def test_the_panel_comes_when_a_capture_has_an_error(page):
@@ -106,8 +111,7 @@ def painted(panel: Panel, colour: str) -> str:
 
 def test_nothing_moves_where_the_system_wants_no_motion(page):
     """A line that is jumped to stays lit for its moment, without an animation; buttons change at once."""
-    panel = page({}, SPOILED)
-    panel.page.emulate_media(reduced_motion="reduce")
+    panel = page({}, SPOILED, reduced_motion="reduce")
     widget = panel.cell(1).locator(READY)
     widget.locator("[role=tab]").filter(has_text="Findings").click()
     widget.locator("button.agi-goto").first.click()

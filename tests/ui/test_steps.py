@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from .lab import in_dark, in_light
 from .programs import SETUP
+from .shared import shown
 
 pytestmark = pytest.mark.ui
 
@@ -23,8 +24,8 @@ for step in range(200):
 
 
 @pytest.fixture(scope="module")
-def page(pages):
-    with pages.shown("steps", SETUP, LOOP) as found:
+def page(browser, lab):
+    with shown(browser, lab, "steps", SETUP, LOOP) as found:
         yield found
         assert found.complaints == []
 

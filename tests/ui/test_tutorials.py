@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
-from .lab import KERNEL, RUN, command, in_light
-from .shared import READY, Shown
+from .lab import KERNEL, RUN, in_light, opened
+from .shared import READY, SIZE, Shown, shut_down, watched
 
 pytestmark = pytest.mark.ui
 
@@ -44,26 +44,28 @@ IN_SIGHT = """([cell, kind]) => {
 
 
 @pytest.fixture
-def page(pages):
-    with pages.empty() as found:
-        yield found
-        assert found.complaints == []
+def page(browser):
+    context = browser.new_context(viewport=SIZE)
+    found = watched(context.new_page())
+    yield found
+    context.close()
+    assert found.complaints == []
 
 
 @pytest.fixture(params=FINDS)
-def tutorial(request, page, pages):
+def tutorial(request, page, lab):
     """A tutorial that has run, without its committed outputs: its name, and the cells that show a report."""
     notebook = nbformat.read(FOLDER / f"{request.param}.ipynb", as_version=4)
     notebook.metadata.kernelspec.name = KERNEL
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    nbformat.write(notebook, pages.lab.folder / f"{request.param}.ipynb")
-    pages.open(page.page, f"{request.param}.ipynb")
-    command(page.page, "notebook:run-all-cells")
+    nbformat.write(notebook, lab.folder / f"{request.param}.ipynb")
+    opened(page.page, lab.address(f"{request.param}.ipynb"))
     code = [number for number, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     page.page.wait_for_function(COUNTED, arg=[code[-1], len(code)], timeout=2 * RUN)
-    return request.param, [number for number in code if SHOWS.match(notebook.cells[number].source)]
+    yield request.param, [number for number in code if SHOWS.match(notebook.cells[number].source)]
+    shut_down(lab)
 
 
 def into_view(page: Shown, cell: int) -> None:

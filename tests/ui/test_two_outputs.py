@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN
-from .shared import READY
+from .shared import READY, shown
 
 pytestmark = pytest.mark.ui
 
@@ -26,8 +26,8 @@ w * 2"""
 
 
 @pytest.fixture(scope="module")
-def two(pages):
-    with pages.shown("two_outputs", SETUP, TWO) as found:
+def two(browser, lab):
+    with shown(browser, lab, "two_outputs", SETUP, TWO) as found:
         expect(found.page.locator(READY)).to_have_count(2, timeout=RUN)
         yield found.page
 

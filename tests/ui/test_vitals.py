@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from .lab import in_dark, in_light
 from .programs import SETUP
+from .shared import shown
 
 pytestmark = pytest.mark.ui
 
@@ -33,8 +34,8 @@ ROWS = "gradient norm, modules by steps"
 
 
 @pytest.fixture(scope="module")
-def page(pages):
-    with pages.shown("vitals", SETUP, LOOP) as found:
+def page(browser, lab):
+    with shown(browser, lab, "vitals", SETUP, LOOP) as found:
         yield found
         assert found.complaints == []
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, at_rest, command, in_theme
+from .lab import RUN, command, in_theme, opened
 
 pytestmark = pytest.mark.ui
 
@@ -24,25 +24,16 @@ loss = head(hidden).sum()
 loss.backward()
 optimizer.step()
 """
-
-
-@pytest.fixture(scope="module")
-def shared(pages):
-    """One notebook for all tests of this file."""
-    with pages.shown("widget", LOAD, DETACHED, STEP) as shared:
-        yield shared
+READY = ".autograd-inspector[data-state='ready']"
 
 
 @pytest.fixture
-def page(shared):
-    return shared.page
-
-
-@pytest.fixture
-def widget(shared):
-    """The widget of a cell whose encoder is cut off, as it is at first."""
-    shared.run(1)
-    return shared.anew(2).widget
+def widget(page, lab, request):
+    """The widget of a cell whose encoder is cut off, in a notebook of the test's own."""
+    name = re.sub(r"\W+", "-", request.node.name)
+    opened(page, lab.notebook(f"{name}.ipynb", LOAD, DETACHED, STEP))
+    page.wait_for_selector(READY, timeout=RUN)
+    return page.locator(READY).first
 
 
 def test_widget_under_the_cell(widget):
@@ -69,21 +60,24 @@ def test_finding_leads_to_its_node(widget):
     expect(widget.locator("[data-node][aria-pressed='true']").first).to_be_visible()
 
 
-def test_selection_is_shared_with_python(pages):
+def test_selection_is_shared_with_python(page, lab):
     """What is clicked is `widget.selected` in the kernel; `widget.select` in the kernel is shown."""
     inspected = f"{DETACHED}\nimport autograd_inspector\nwith autograd_inspector.inspect() as inspection:\n"
     inspected += "    head(encoder(torch.ones(2, 4))).sum().backward()\nwidget = inspection.report.widget()\nwidget"
-    cells = (inspected, "print('selected', widget.selected)", "_ = widget.select('sum')")
-    with pages.shown("selected", *cells) as shown:
-        pressed = shown.widget.locator("[data-node][aria-pressed='true']")
-        expect(pressed).to_have_attribute("aria-label", re.compile("sum"), timeout=RUN)
-        other = shown.widget.locator("[data-node][aria-label*='mean'], [data-node][aria-pressed='false']").first
-        number = other.get_attribute("data-node")
-        other.click()
-        cell = shown.page.locator(".jp-Cell").nth(1)
-        cell.click()
-        command(shown.page, "notebook:run-cell")
-        expect(cell).to_contain_text(f"selected [{number}", timeout=RUN)
+    opened(
+        page,
+        lab.notebook("selected.ipynb", inspected, "print('selected', widget.selected)", "_ = widget.select('sum')"),
+    )
+    page.wait_for_selector(READY, timeout=RUN)
+    widget = page.locator(READY).first
+    pressed = widget.locator("[data-node][aria-pressed='true']")
+    expect(pressed).to_have_attribute("aria-label", re.compile("sum"), timeout=RUN)
+    other = widget.locator("[data-node][aria-label*='mean'], [data-node][aria-pressed='false']").first
+    number = other.get_attribute("data-node")
+    other.click()
+    page.locator(".jp-Cell").nth(1).click()
+    command(page, "notebook:run-cell")
+    expect(page.locator(".jp-Cell").nth(1)).to_contain_text(f"selected [{number}", timeout=RUN)
 
 
 def test_keyboard_alone(page, widget):
@@ -114,7 +108,7 @@ def test_accessible(page, widget, axe, shots, dark):
     page.add_script_tag(path=str(axe))
     for name in ("Graph", "Findings", "Timeline", "Optimizer", "Compare"):
         widget.get_by_role("tab", name=re.compile(name)).click()
-        at_rest(page)
+        page.wait_for_timeout(300)  # Transitions end.
         widget.screenshot(path=str(shots / f"widget-{name.lower()}-{'dark' if dark else 'light'}.png"))
         found = page.evaluate("() => axe.run('.autograd-inspector')")
         said = [

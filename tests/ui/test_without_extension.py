@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, command, running_lab
-from .pages import Pages
+from .shared import SIZE, shown, shut_down
 
 pytestmark = pytest.mark.ui
 
@@ -22,19 +22,16 @@ WIDGET = ".autograd-inspector[data-state='ready']"
 
 
 @pytest.fixture(scope="module")
-def bare_pages(browser, tmp_path_factory):
+def bare_lab(tmp_path_factory):
     """JupyterLab that knows widgets, and not our extension."""
-    with (
-        running_lab(tmp_path_factory.mktemp("bare"), without=("autograd-inspector",)) as server,
-        Pages(browser, server) as pages,
-    ):
-        yield pages
+    with running_lab(tmp_path_factory.mktemp("bare"), without=("autograd-inspector",)) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def saved(bare_pages):
+def saved(browser, bare_lab):
     """The name of a notebook that was run there and saved; while the widget lived, it stood there alone."""
-    with bare_pages.shown("bare", SETUP, STEP) as found:
+    with shown(browser, bare_lab, "bare", SETUP, STEP) as found:
         expect(found.page.locator(WIDGET)).to_be_visible(timeout=RUN)
         expect(found.page.locator(STATIC)).to_be_hidden()
         command(found.page, "docmanager:save")
@@ -42,16 +39,21 @@ def saved(bare_pages):
 
 
 @pytest.fixture
-def opened(bare_pages):
+def opened(browser, bare_lab):
     """Opens a notebook again, when its kernel is gone."""
-    with bare_pages.empty() as shown:
+    context = browser.new_context(viewport=SIZE)
+    page = context.new_page()
 
-        def reopened(name, **arguments):
-            command(shown.page, "docmanager:open", {"path": name, **arguments})
-            shown.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=RUN)
-            return shown.page
+    def reopened(name, **arguments):
+        page.goto(f"{bare_lab.url}/lab?reset")
+        page.wait_for_selector("#jp-main-dock-panel", timeout=RUN)
+        command(page, "docmanager:open", {"path": name, **arguments})
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=RUN)
+        return page
 
-        yield reopened
+    yield reopened
+    context.close()
+    shut_down(bare_lab)
 
 
 def assert_answers(page):
@@ -76,11 +78,11 @@ def test_with_another_kernel_no_error_stands_in_its_place(opened, saved):
     assert_answers(page)
 
 
-def test_an_untrusted_copy_tells_it_in_the_same_order(opened, saved, bare_pages):
+def test_an_untrusted_copy_tells_it_in_the_same_order(opened, saved, bare_lab):
     """Without style and picture, and without words of either."""
-    notebook = json.loads((bare_pages.lab.folder / saved).read_text())
+    notebook = json.loads((bare_lab.folder / saved).read_text())
     notebook["cells"][1]["source"] = [*notebook["cells"][1]["source"], "\n# a change that nobody signed"]
-    (bare_pages.lab.folder / "untrusted.ipynb").write_text(json.dumps(notebook))
+    (bare_lab.folder / "untrusted.ipynb").write_text(json.dumps(notebook))
     page = opened("untrusted.ipynb", kernelPreference=NO_KERNEL)
     assert_answers(page)
     expect(page.locator(f"{STATIC} style")).to_have_count(0)
