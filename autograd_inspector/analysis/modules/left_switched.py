@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.stopped import rounds_of, stopped_since
+from autograd_inspector.analysis.modules.training_modes import within
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.program_events import AttributeSwitched, ModeSwitched
 
@@ -76,8 +77,3 @@ def _resumed(analysis: Analysis, event: AttributeSwitched, run: Backward) -> Mod
         and within(event.path, mode.path)
     ]
     return modes[-1] if modes else None
-
-
-def within(path: str, outer: str) -> bool:
-    """Whether a module is another one of the same model, or inside of it, by their paths."""
-    return not outer or path == outer or path.startswith(f"{outer}.")
