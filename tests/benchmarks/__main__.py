@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
     parts = ["compiled", "floors", "growth", "long", "peers", "replicas", "steps", "stepping", "widget"]
     parser.add_argument("--only", choices=parts, help="one part alone")
+    parser.add_argument("--device", default="cpu", help="where the small steps run; on cuda, wall time counts")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     warnings.simplefilter("ignore")
@@ -64,7 +65,7 @@ def main() -> None:
         summary(sections)
         return
     if arguments.only == "steps":
-        add(small_steps.measure(quick=quick))
+        add(small_steps.measure(quick=quick, device=arguments.device))
         summary(sections)
         return
     if arguments.only == "floors":
@@ -102,7 +103,7 @@ def main() -> None:
         summary(sections)
         return
     add(recording.measure(quick=quick))
-    add(small_steps.measure(quick=quick))
+    add(small_steps.measure(quick=quick, device=arguments.device))
     for section in floors.measure(quick=quick):
         add(section)
     add(inference.measure(quick=quick))

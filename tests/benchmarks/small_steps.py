@@ -24,7 +24,7 @@ def lstm_loop() -> Step:
     x, y = torch.randn(200, 4, 8), torch.randn(200, 4, 1)
 
     def step() -> None:
-        hidden, state = torch.zeros(4, 16), torch.zeros(4, 16)
+        hidden, state = x.new_zeros(4, 16), x.new_zeros(4, 16)
         outputs = []
         for time in range(200):
             hidden, state = cell(x[time], (hidden, state))
@@ -105,13 +105,14 @@ STEPS: dict[str, tuple[Callable[[], Step], float | None]] = {
 """Name -> what makes a step, and how many times a plain step one in a capture may take."""
 
 
-def measure(*, quick: bool) -> Section:
+def measure(*, quick: bool, device: str = "cpu") -> Section:
     """Each step inside a block of its own, and with the block's entry and report, against the plain step."""
     rounds = 3 if quick else 15
     rows = []
     for name, (made, most) in STEPS.items():
         progress(f"steps of {name}, {rounds} rounds")
-        step = made()
+        with torch.device(device):
+            step = made()
         plain, inside, whole = "plain", "inside", "whole"
         timings = interleaved(_works(step, plain, inside, whole), rounds)
         floor = timings[plain]
@@ -123,7 +124,7 @@ def measure(*, quick: bool) -> Section:
         rows.append(
             Row(f"{name}, entry and end", timings[whole].times(floor), timings[whole].typical(floor), f"{added} added")
         )
-    return Section("Steps of many calls and hardly any arithmetic", "plain step", tuple(rows))
+    return Section(f"Steps of many calls and hardly any arithmetic, on {device}", "plain step", tuple(rows))
 
 
 def _works(step: Step, plain: str, inside: str, whole: str) -> dict[str, Work]:

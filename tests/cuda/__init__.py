@@ -1,0 +1,1 @@
+"""What only a CUDA device shows: synchronisation, streams, graphs, memory, state and scaling on real devices."""
