@@ -71,7 +71,9 @@ def autocast(device: torch.device) -> Step:
 
 
 def attention(device: torch.device, *, recompute: bool) -> Step:
-    layers = nn.ModuleList(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True) for _ in range(2)).to(device)
+    layers = nn.ModuleList(nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True) for _ in range(2)).to(
+        device
+    )
     x = torch.randn(4, 12, 32, device=device)
     optimizer = torch.optim.AdamW(layers.parameters(), foreach=True)
 
