@@ -93,6 +93,10 @@ class Walk:
         made, low, high, wide = _BY_NONE, -1, -1, False
         keep, described, ends = self.keep, self._described, self._ends
         names, idle, saved_of = self._names, self._saved.idle, self._saved.of
+        elsewhere = self.recording.recorded.elsewhere
+        foreign: dict[int, tuple[int, int]] = {}
+        if elsewhere:
+            foreign |= self._foreign_roots(roots, starts)
         while heap:
             key, number, node = heappop(heap)
             leaf = key == LEAF_SEQUENCE
@@ -104,7 +108,10 @@ class Walk:
                     continue
             if leaf:
                 made, wide, low, high = _BY_NONE, False, -1, -1
+            elif number in foreign and not self._is_known(node, sequence, depth):
+                low, high, made, wide = -1, -1, foreign[number], False
             elif not low <= sequence < high:
+                foreign.pop(number, None)
                 low, high, made = self._op_at(sequence)
                 wide = made[0] >= 0 and self._too_wide(made[0])
             edges: list[tuple[int, int]] = []
@@ -132,6 +139,10 @@ class Walk:
                         if place in met:
                             in_turn = False  # Each thread has its own sequence numbers.
                     edges.append((place, slot))
+                    if elsewhere and place not in met:
+                        by = foreign[number] if number in foreign else self._by_elsewhere(child, made[0])
+                        if by is not None:
+                            foreign[place] = by
             if leaf or borders.inner:
                 met[number] = described(number, node, sequence, made, tuple(edges))
             else:
@@ -150,6 +161,24 @@ class Walk:
             in_turn = False
         order = [*reversed(met)] if in_turn else None
         return Walked(ordered, starts, depths, order)
+
+    def _foreign_roots(self, roots: list[Edge], starts: list[int]) -> dict[int, tuple[int, int]]:
+        elsewhere = self.recording.recorded.elsewhere
+        found = (
+            (start, elsewhere.of(root, root._sequence_nr(), None))
+            for start, (root, _) in zip(starts, roots, strict=True)
+        )
+        return {start: made for start, made in found if made is not None}
+
+    def _by_elsewhere(self, node: Any, reader: int) -> tuple[int, int] | None:
+        """What made a node that the result of an op leads to, where a thread of the engine's made it."""
+        read = self.recording.ops[reader][OP_INPUTS] if reader >= 0 else None
+        return self.recording.recorded.elsewhere.of(node, node._sequence_nr(), read)
+
+    def _is_known(self, node: Any, sequence: int, depth: int) -> bool:
+        """Whether a node below such a result is one of the graph that the run went through."""
+        recorded = self.recording.recorded
+        return Known(recorded, self.describe, self.recording.id_of).number(node, sequence, depth) is not None
 
     def _keep(self, number: int, node: Any) -> None:
         if node in self._borders.inner:

@@ -165,7 +165,7 @@ class Stacks:
                 if graphs.key(frame) == key[at : at + 2]:
                     at += 2
                     chain += graphs.frames(frame)
-            elif not chain and code.co_filename.startswith(_TORCH):
+            elif not chain and code.co_filename.startswith(_TORCH) and not is_handler(frame):
                 through = code.co_qualname
             frame = frame.f_back
         if handlers:

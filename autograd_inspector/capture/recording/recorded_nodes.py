@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from autograd_inspector.capture.recording.late_graphs import LateGraph, LateGraphs
 from autograd_inspector.capture.recording.node_keys import NodeKeys
+from autograd_inspector.capture.recording.nodes_elsewhere import NodesElsewhere
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.records import Records
 from autograd_inspector.capture.recording.walk_budget import MAX_TOTAL
@@ -45,6 +46,7 @@ class Recorded:
         self.names: dict[str, str] = {}
         """Of the nodes of all walks: autograd writes each name anew when asked, and equal ones are kept once."""
         self.leaves = leaves_below(self.nodes)
+        self.elsewhere = NodesElsewhere()
         self._by_key = NodeKeys(self.nodes)
         self._leaf: dict[int, list[int]] = {}
         self._op: dict[int, int] = {}

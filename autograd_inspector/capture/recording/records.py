@@ -130,9 +130,10 @@ class Records:
         firsts, lasts, indices = self._bounds
         end = len(self.ops)
         for index, op in self.ops.items(self._bounded):
-            if op[OP_LAST] > op[OP_FIRST] and lasts and op[OP_FIRST] < lasts[-1]:
+            numbered = op[OP_LAST] > op[OP_FIRST] >= 0
+            if numbered and lasts and op[OP_FIRST] < lasts[-1]:
                 self._bound_around(index, op)
-            elif op[OP_LAST] > op[OP_FIRST]:
+            elif numbered:
                 firsts += (op[OP_FIRST],)  # By +=, so that the three stay equally long where an interrupt strikes.
                 lasts += (op[OP_LAST],)
                 indices += (index,)

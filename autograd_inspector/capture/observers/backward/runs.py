@@ -140,6 +140,8 @@ class Engine:
         self._back(run)
         if run.number is not None and run.open:
             self._guard.run(self._end, run.number, run.args, run.kwargs)
+            if run.create_graph and run.kwargs.get("accumulate_grad") and sequence_number() == run.first:
+                self._guard.run(self._kept_graph, run.number)
         run.open = False
 
     def _back(self, run: _Run) -> None:
@@ -342,7 +344,19 @@ class Engine:
         record = recording.backwards[number]
         inputs = tuple(dict.fromkeys((*record.roots, *record.reached)))
         now = len(recording.ops)
-        entries = [recording.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
+        tensors = [t for t in gradients if isinstance(t, Tensor)]
+        entries = [recording.registry.enter(t, now, now) for t in tensors]
         traits = 0 if record.create_graph or any(entry.requires_grad for entry in entries) else int(Trait.CUT)
         outputs = tuple(entry.tensor for entry in entries)
-        recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
+        last = sequence_number()
+        recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, last))
+        if not traits and first == last:
+            recording.recorded.elsewhere.add(zip(outputs, tensors, strict=True), (now, now))
+
+    def _kept_graph(self, number: int) -> None:
+        """``backward(create_graph=True)`` made no node in this thread: those of the gradients are another one's."""
+        recording = self.recording
+        leaves = recording.registry.alive(recording.backwards[number].reached)
+        gradients = [gradient for _, leaf in leaves if (gradient := gradient_of(leaf)) is not None]
+        made = [(recording.id_of(gradient), gradient) for gradient in gradients]
+        recording.recorded.elsewhere.add(made, (-1, len(recording.ops)))

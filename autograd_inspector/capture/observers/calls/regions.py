@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.lines.forwarding import is_handler
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.thrown import Thrown
 from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
@@ -202,7 +203,7 @@ def is_undoing(frame: FrameType | None) -> bool:
 
     ``set_grad_enabled()`` called as a function may do either: switching it on is taken for the way back.
     """
-    name = _switch(frame)
+    name = _switch(outside(frame))
     as_function = not name or name.startswith("set_grad_enabled.")
     return name.endswith(_UNDOING) or (as_function and torch.is_grad_enabled())
 
@@ -220,10 +221,17 @@ def _now() -> tuple[bool, bool]:
 
 
 def outside(frame: FrameType | None) -> FrameType | None:
-    """The first frame that is not the inspector's: torch's own __enter__ / __exit__ / __init__."""
-    while frame is not None and is_own(frame):
+    """The first frame that is neither the inspector's nor of a mode of torch's: its __enter__ / __exit__ / __init__.
+
+    A default device is such a mode, and hands each call of torch on.
+    """
+    while frame is not None and (is_own(frame) or _hands_on(frame)):
         frame = frame.f_back
     return frame
+
+
+def _hands_on(frame: FrameType) -> bool:
+    return is_handler(frame) and classify(frame.f_code.co_filename) == SKIP
 
 
 def _decorated(frame: FrameType | None) -> CodeType | None:

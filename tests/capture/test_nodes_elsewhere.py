@@ -1,0 +1,52 @@
+"""Nodes that another thread made: each thread counts for itself, so their numbers must not be taken for others."""
+
+from __future__ import annotations
+
+import torch
+
+from autograd_inspector.capture.recording import nodes_elsewhere
+from autograd_inspector.capture.recording.nodes_elsewhere import NodesElsewhere
+from autograd_inspector.capture.recording.raw_records import ELSEWHERE
+from autograd_inspector.capture.recording.recording import new_recording
+
+
+def test_ops_of_another_thread_have_no_numbers():
+    """An op that made nodes elsewhere is recorded, and takes no node of this thread for its own."""
+    recording = new_recording(None, values=False)
+    recording.append("mul", sequence=(0, 1))
+    recording.append("relu", sequence=ELSEWHERE)
+    recording.append("add", sequence=(1, 2))
+    assert recording.sequence_bounds() == ([0, 1], [1, 2], [0, 2])
+
+
+def test_the_result_of_a_run_is_found_by_its_reader(monkeypatch):
+    """A node is that of a result where its reader read that tensor; another node of the same number is not."""
+    monkeypatch.setattr(nodes_elsewhere, "_IN_CALLERS_THREAD", frozenset())
+    gradient = torch.ones(2, requires_grad=True) * 2
+    node = gradient.grad_fn
+    elsewhere = NodesElsewhere()
+    assert not elsewhere
+    elsewhere.add([(7, gradient)], (3, 3))
+    assert elsewhere
+    assert elsewhere.of(node, node._sequence_nr(), (5, 7)) == (3, 3)
+    assert elsewhere.of(node, node._sequence_nr(), None) == (3, 3)
+    assert elsewhere.of(node, node._sequence_nr(), (5,)) is None
+    assert elsewhere.of(node, node._sequence_nr() + 1, (7,)) is None
+
+
+def test_the_callers_own_thread_makes_the_nodes_of_the_host():
+    """What the engine computes on the host it computes in the thread that called it."""
+    elsewhere = NodesElsewhere()
+    elsewhere.add([(7, torch.ones(2, requires_grad=True) * 2)], (3, 3))
+    assert not elsewhere
+
+
+def test_results_are_not_remembered_for_ever(monkeypatch):
+    """Those of old graphs go first."""
+    monkeypatch.setattr(nodes_elsewhere, "_IN_CALLERS_THREAD", frozenset())
+    monkeypatch.setattr(nodes_elsewhere, "_MOST", 2)
+    elsewhere, x = NodesElsewhere(), torch.ones(2, requires_grad=True)
+    results = [x * number for number in range(3)]
+    elsewhere.add(enumerate(results), (3, 3))
+    kept = [elsewhere.of(each.grad_fn, each.grad_fn._sequence_nr(), None) is not None for each in results]
+    assert kept == [False, True, True]
