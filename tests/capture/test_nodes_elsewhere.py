@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+
 import torch
 
+from autograd_inspector import inspect
 from autograd_inspector.capture.recording import nodes_elsewhere
 from autograd_inspector.capture.recording.nodes_elsewhere import NodesElsewhere
 from autograd_inspector.capture.recording.raw_records import ELSEWHERE
 from autograd_inspector.capture.recording.recording import new_recording
+from autograd_inspector.capture.torch_private.modes import function_modes, pop_mode, push_mode
 
 
 def test_ops_of_another_thread_have_no_numbers():
@@ -50,3 +54,34 @@ def test_results_are_not_remembered_for_ever(monkeypatch):
     elsewhere.add(enumerate(results), (3, 3))
     kept = [elsewhere.of(each.grad_fn, each.grad_fn._sequence_nr(), None) is not None for each in results]
     assert kept == [False, True, True]
+
+
+def test_a_run_inside_a_thread_of_the_engines():
+    """Such a thread has the recorder on its stack of modes; what a hook or a Function differentiates there is seen."""
+    weight = torch.ones(2, requires_grad=True)
+
+    def served(mode) -> None:
+        push_mode(mode)
+        try:
+            torch.autograd.grad((weight * 2).sum(), weight)
+        finally:
+            pop_mode()
+
+    with inspect() as inspection:
+        [mode] = function_modes()
+        thread = threading.Thread(target=served, args=(mode,))
+        thread.start()
+        thread.join()
+    [run] = inspection.report.capture.backwards
+    assert run.api == "grad"
+
+
+def test_a_run_in_a_thread_of_the_programs():
+    """A thread that the program starts is none of the capture's, and is told as such."""
+    weight = torch.ones(2, requires_grad=True)
+    with inspect() as inspection:
+        thread = threading.Thread(target=lambda: torch.autograd.grad((weight * 2).sum(), weight))
+        thread.start()
+        thread.join()
+    assert not inspection.report.capture.backwards
+    assert any("other threads" in note for note in inspection.report.capture.notes)

@@ -13,6 +13,8 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.lines.compared import Compared
+from autograd_inspector.capture.lines.frame_locals import locals_of
+from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.inheritance import Extensions
 from autograd_inspector.capture.lines.passed import Passed
 from autograd_inspector.capture.lines.refused import passed_through, refused, started_from
@@ -128,10 +130,16 @@ class Recording(Records):
             return False
         if threading.get_ident() == self.thread:
             return True
-        if is_on(self.mode):
+        if is_on(self.mode) or self._hands_on():
             return True
         self.note(OTHER_THREADS)
         return False
+
+    def _hands_on(self) -> bool:
+        """Whether the mode is at work in this thread: torch takes it off the stack for the call that it hands on."""
+        handler = getattr(getattr(self.mode, "__torch_function__", None), "__code__", None)
+        inside = (frame for frame in outwards(sys._getframe(1)) if frame.f_code is handler)
+        return any(value is self.mode for frame in inside for _, value in locals_of(frame))
 
     def pause(self, pause: Pause) -> None:
         """Record nothing for as long as that call runs, but what its own closure does."""
