@@ -14,6 +14,7 @@ from autograd_inspector.capture.graph_walk.known_nodes import Known
 from autograd_inspector.capture.graph_walk.regions import Borders, Edge
 from autograd_inspector.capture.graph_walk.saved_tensors import SavedTensors
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
+from autograd_inspector.capture.recording.nodes_elsewhere import Elsewhere
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded, Walked
 from autograd_inspector.capture.recording.recording import Recording
@@ -43,7 +44,7 @@ class Walk:
         self._ends: dict[int, int] = {}
         """Nodes that were not opened -> how deep they lie."""
         self._names = recording.recorded.names
-        self._bounds = recording.sequence_bounds()
+        self._bounds = recording.bounds_here()
         recording.ledger.update(recording)
         recording.recorded.look(recording)
         self._saved = SavedTensors(recording, late=late)
@@ -94,7 +95,7 @@ class Walk:
         keep, described, ends = self.keep, self._described, self._ends
         names, idle, saved_of = self._names, self._saved.idle, self._saved.of
         elsewhere = self.recording.recorded.elsewhere
-        foreign: dict[int, tuple[int, int]] = {}
+        foreign: dict[int, Elsewhere] = {}
         if elsewhere:
             foreign |= self._foreign_roots(roots, starts)
         while heap:
@@ -109,7 +110,7 @@ class Walk:
             if leaf:
                 made, wide, low, high = _BY_NONE, False, -1, -1
             elif number in foreign and not self._is_known(node, sequence, depth):
-                low, high, made, wide = -1, -1, foreign[number], False
+                low, high, made, wide = -1, -1, self._op_elsewhere(sequence, foreign[number]), False
             elif not low <= sequence < high:
                 foreign.pop(number, None)
                 low, high, made = self._op_at(sequence)
@@ -162,7 +163,7 @@ class Walk:
         order = [*reversed(met)] if in_turn else None
         return Walked(ordered, starts, depths, order)
 
-    def _foreign_roots(self, roots: list[Edge], starts: list[int]) -> dict[int, tuple[int, int]]:
+    def _foreign_roots(self, roots: list[Edge], starts: list[int]) -> dict[int, Elsewhere]:
         elsewhere = self.recording.recorded.elsewhere
         found = (
             (start, elsewhere.of(root, root._sequence_nr(), None))
@@ -170,10 +171,18 @@ class Walk:
         )
         return {start: made for start, made in found if made is not None}
 
-    def _by_elsewhere(self, node: Any, reader: int) -> tuple[int, int] | None:
+    def _by_elsewhere(self, node: Any, reader: int) -> Elsewhere | None:
         """What made a node that the result of an op leads to, where a thread of the engine's made it."""
         read = self.recording.ops[reader][OP_INPUTS] if reader >= 0 else None
         return self.recording.recorded.elsewhere.of(node, node._sequence_nr(), read)
+
+    def _op_elsewhere(self, sequence: int, run: Elsewhere) -> tuple[int, int]:
+        """What made a node of a run that another thread made: the op that ran there, or the run itself."""
+        for starts, ends, indices in self.recording.bounds_elsewhere():
+            at = bisect_right(starts, sequence) - 1
+            if at >= 0 and sequence < ends[at] and run.start <= indices[at] < run.end:
+                return indices[at], indices[at]
+        return run.op, run.end
 
     def _is_known(self, node: Any, sequence: int, depth: int) -> bool:
         """Whether a node below such a result is one of the graph that the run went through."""

@@ -21,10 +21,15 @@ _MOST = 4096
 
 
 class Elsewhere(NamedTuple):
-    """The result of a run: its tensor, and (op, position) of the nodes that the run made."""
+    """The result of a run: its tensor, and the op that stands for the run, -1: none does.
+
+    From op ``start`` to op ``end`` the run went on.
+    """
 
     tensor: int
-    made: tuple[int, int]
+    op: int
+    start: int
+    end: int
 
 
 class NodesElsewhere:
@@ -36,16 +41,16 @@ class NodesElsewhere:
     def __bool__(self) -> bool:
         return bool(self._results)
 
-    def add(self, results: Iterable[tuple[int, Tensor]], made: tuple[int, int]) -> None:
+    def add(self, results: Iterable[tuple[int, Tensor]], op: int, start: int, end: int) -> None:
         """A run is over that made no node in its caller's thread, and returned these: (number, tensor)."""
         for number, tensor in results:
             node = node_of(tensor) if device_of(tensor).type not in _IN_CALLERS_THREAD else None
             if node is not None:
-                self._results[node._sequence_nr(), node.name()] = Elsewhere(number, made)
+                self._results[node._sequence_nr(), node.name()] = Elsewhere(number, op, start, end)
         for key in [*islice(self._results, max(0, len(self._results) - _MOST))]:
             del self._results[key]
 
-    def of(self, node: Any, sequence: int, read: tuple[int, ...] | None) -> tuple[int, int] | None:
-        """(op, position) where a node is that of such a result; ``read``: what the op read that it leads to."""
+    def of(self, node: Any, sequence: int, read: tuple[int, ...] | None) -> Elsewhere | None:
+        """The result that a node is that of; ``read``: what the op read that it leads to."""
         result = self._results.get((sequence, node.name()))
-        return result.made if result is not None and (read is None or result.tensor in read) else None
+        return result if result is not None and (read is None or result.tensor in read) else None

@@ -22,8 +22,8 @@ OP_FIRST: Final = 9
 """The sequence number before the op."""
 OP_LAST: Final = 10
 """The one after it: another where it made autograd nodes."""
-ELSEWHERE: Final = (-2, -1)
-"""Both, of an op that made nodes in a thread of the engine's: each thread counts for itself."""
+THREAD: Final = 1 << 48
+"""Each thread counts for itself: in the first of the engine's both are less by this, in the next by twice as much."""
 OP_ERROR: Final = 11
 
 Fact = tuple[Any, Any, Any, bool, int, Any, bool, int, int, int]

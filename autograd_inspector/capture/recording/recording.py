@@ -72,7 +72,6 @@ class Recording(Records):
     """Compiled calls that run in threads that are no part of the capture: nothing is observed meanwhile."""
     continuing: bool = False
     """A callback runs that a hook goes on with. On another rank it may run in a thread of the backend's, unobserved."""
-    thread: int = field(default_factory=threading.get_ident)
     pauses: list[Pause] = field(default_factory=list)
     """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""
     still: FrameType | None = None

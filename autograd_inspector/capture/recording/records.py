@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.local_names import names_of
 from autograd_inspector.capture.lines.stacks import Stacks
-from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_TRAITS, RawOp
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_TRAITS, THREAD, RawOp
 from autograd_inspector.capture.recording.registry import Registry
 from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.model.autograd import Backward, SavedTensor
@@ -30,6 +31,8 @@ from autograd_inspector.model.op import ModuleCall, Region, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import Event
 
+Bounds = tuple[list[int], list[int], list[int]]
+"""(first, last, op) of the ops that made nodes, in the order of their sequence numbers."""
 _FUNCTION, _INNER = int(Trait.FUNCTION), int(Trait.INNER)
 
 
@@ -106,8 +109,13 @@ class Records:
     """An observer met the end of Python's stack, and let go of what it was about to record."""
     struck: bool = False
     """An interrupt struck an observer, which let go of what it was about to record."""
-    _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
+    thread: int = field(default_factory=threading.get_ident)
+    """The program's own. Each of the engine's, which carries the recorder too, counts its nodes for itself."""
+    _bounds: Bounds = field(default_factory=lambda: ([], [], []))
     _bounded: int = 0
+    _elsewhere: dict[int, Bounds] = field(default_factory=dict)
+    """Thread of the engine's, from 1 -> what ``_bounds`` is for the program's own."""
+    _engine_threads: dict[int, int] = field(default_factory=dict)
 
     def id_of(self, tensor: Tensor) -> int:
         """The id of a tensor, met now if never before."""
@@ -125,7 +133,27 @@ class Records:
         if text not in self.notes:
             self.notes.append(text)
 
-    def sequence_bounds(self) -> tuple[list[int], list[int], list[int]]:
+    def numbered(self, first: int, last: int) -> tuple[int, int]:
+        """The sequence numbers before and after an op that has run in this thread."""
+        if threading.get_ident() == self.thread:
+            return first, last
+        if last <= first:
+            return -1, -1
+        below = THREAD * self._engine_threads.setdefault(threading.get_ident(), len(self._engine_threads) + 1)
+        return first - below, last - below
+
+    def bounds_elsewhere(self) -> Collection[Bounds]:
+        """What ``sequence_bounds`` gives, of each thread of the engine's: in the order of the calls there."""
+        if self._engine_threads:
+            self.sequence_bounds()
+        return self._elsewhere.values()
+
+    def bounds_here(self) -> Bounds:
+        """What ``sequence_bounds`` gives, of the thread that asks."""
+        program, here = self.sequence_bounds(), threading.get_ident()
+        return program if here == self.thread else self._elsewhere.get(self._engine_threads.get(here, 0), ([], [], []))
+
+    def sequence_bounds(self) -> Bounds:
         """(first, last, op index) of the ops that made autograd nodes, by sequence number, kept up to date."""
         firsts, lasts, indices = self._bounds
         end = len(self.ops)
@@ -137,9 +165,19 @@ class Records:
                 firsts += (op[OP_FIRST],)  # By +=, so that the three stay equally long where an interrupt strikes.
                 lasts += (op[OP_LAST],)
                 indices += (index,)
+            elif op[OP_LAST] > op[OP_FIRST]:
+                self._bound_elsewhere(index, op)
             self._bounded = index + 1
         self._bounded = end
         return self._bounds
+
+    def _bound_elsewhere(self, index: int, op: RawOp) -> None:
+        thread = -(op[OP_FIRST] // THREAD)
+        bounds = self._elsewhere.setdefault(thread, ([], [], []))
+        if not bounds[1] or op[OP_FIRST] + thread * THREAD >= bounds[1][-1]:
+            new = (op[OP_FIRST] + thread * THREAD, op[OP_LAST] + thread * THREAD, index)
+            for column, value in zip(bounds, new, strict=True):
+                column.append(value)
 
     def _bound_around(self, index: int, op: RawOp) -> None:
         """A custom Function has the numbers that the ops of its forward leave: that of its own node is the first.
@@ -164,9 +202,10 @@ class Records:
     def fold_bounds(self, cut: int, ops: Collection[int]) -> None:
         """Of the bounds before that op keep only those of some ops."""
         self.sequence_bounds()
-        kept = [bound for bound in zip(*self._bounds, strict=True) if bound[2] >= cut or bound[2] in ops]
-        for column, values in zip(self._bounds, zip(*kept, strict=True) if kept else ((), (), ()), strict=True):
-            column[:] = values
+        for bounds in (self._bounds, *self._elsewhere.values()):
+            kept = [bound for bound in zip(*bounds, strict=True) if bound[2] >= cut or bound[2] in ops]
+            for column, values in zip(bounds, zip(*kept, strict=True) if kept else ((), (), ()), strict=True):
+                column[:] = values
 
     def append(  # noqa: PLR0913, PLR0917 - the fields of an op
         self,
@@ -193,7 +232,7 @@ class Records:
                 self.call,
                 self.region,
                 traits | self.traits,
-                *sequence,
+                *self.numbered(*sequence),
                 error,
             )
         )

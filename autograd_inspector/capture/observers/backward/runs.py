@@ -351,12 +351,13 @@ class Engine:
         last = sequence_number()
         recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, last))
         if not traits and first == last:
-            recording.recorded.elsewhere.add(zip(outputs, tensors, strict=True), (now, now))
+            recording.recorded.elsewhere.add(zip(outputs, tensors, strict=True), now, record.start, now)
 
     def _kept_graph(self, number: int) -> None:
         """``backward(create_graph=True)`` made no node in this thread: those of the gradients are another one's."""
         recording = self.recording
-        leaves = recording.registry.alive(recording.backwards[number].reached)
+        record = recording.backwards[number]
+        leaves = recording.registry.alive(record.reached)
         gradients = [gradient for _, leaf in leaves if (gradient := gradient_of(leaf)) is not None]
         made = [(recording.id_of(gradient), gradient) for gradient in gradients]
-        recording.recorded.elsewhere.add(made, (-1, len(recording.ops)))
+        recording.recorded.elsewhere.add(made, -1, record.start, len(recording.ops))

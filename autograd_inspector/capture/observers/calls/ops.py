@@ -22,7 +22,6 @@ from autograd_inspector.capture.observers.calls.below import is_below
 from autograd_inspector.capture.observers.calls.effects import apart, keeps_gradient, untracked, writes_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
 from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is_torchs, name_of
-from autograd_inspector.capture.recording.raw_records import ELSEWHERE
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
@@ -257,7 +256,7 @@ class Recorder(HiddenMode):
                 results = [result] if type(result) is Tensor else result_tensors
                 recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name, writes)
             if recording.traits and _ident() != recording.thread:
-                first, last = ELSEWHERE if last > first else (-1, -1)
+                first, last = recording.numbered(first, last)
             ops.append(
                 (
                     name,
