@@ -2,6 +2,7 @@
 
 import type { Kernel } from "@jupyterlab/services";
 import { HUB } from "./messages";
+import { pageTime } from "./page_time";
 import { beginSubshell, endSubshell, sendTo } from "./subshell";
 
 /** Milliseconds until a kernel that does not answer is taken to run a cell. */
@@ -13,7 +14,7 @@ export async function findHub(
   waits: () => void,
 ): Promise<string | null> {
   const plain = kernel.requestCommInfo({ target_name: HUB }).then(hubIn);
-  const late = new Promise<undefined>((resolve) => setTimeout(resolve, QUICK));
+  const late = pageTime(QUICK);
   const quick = await Promise.race([plain, late]);
   if (quick !== undefined) return quick;
   const failed = beside(kernel).catch(() => {

@@ -2,6 +2,7 @@
 
 import type { Kernel } from "@jupyterlab/services";
 import { type Answer, type Progress, REQUESTS, type Refusal, type Request } from "./messages";
+import { pageTime } from "./page_time";
 import { beginSubshell, sendTo } from "./subshell";
 
 type Comm = Kernel.IComm & { subshellStarted?: Promise<void> };
@@ -69,7 +70,7 @@ export class RequestChannel {
 
 /** Whether it came in time; a failure is no answer either. */
 function within(promise: Promise<unknown>, most: number): Promise<boolean> {
-  const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), most));
+  const late = pageTime(most).then(() => false);
   const came = promise.then(
     () => true,
     () => false,

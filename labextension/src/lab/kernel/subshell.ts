@@ -6,6 +6,7 @@
  */
 
 import { type Kernel, KernelMessage } from "@jupyterlab/services";
+import { pageTime } from "./page_time";
 
 /** Milliseconds that a subshell may take to begin. */
 const BEGUN = 3_000;
@@ -16,7 +17,7 @@ export async function beginSubshell(kernel: Kernel.IKernelConnection): Promise<s
     made(kernel, "control", "create_subshell_request", {}),
     true,
   );
-  const enough = new Promise<null>((resolve) => setTimeout(() => resolve(null), BEGUN));
+  const enough = pageTime(BEGUN).then(() => null);
   const reply = await Promise.race([future.done, enough]);
   if (reply === null) future.dispose();
   const id = (reply?.content as { subshell_id?: unknown } | undefined)?.subshell_id;

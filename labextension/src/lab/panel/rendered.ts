@@ -3,6 +3,7 @@
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Widget } from "@lumino/widgets";
 import { trans } from "../i18n";
+import { draw } from "../kernel/draw";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 /** What JupyterLab writes meanwhile. */
@@ -24,7 +25,7 @@ export function rendered(rendermime: IRenderMimeRegistry, modelId: string): Widg
   const renderer = rendermime.createRenderer(VIEW);
   renderer.addClass("agi-rendered");
   // A model that is not there yet is waited for; one that is not there at all is said in its place.
-  renderer.renderModel(model).catch((error: unknown) => {
+  draw(renderer, model).catch((error: unknown) => {
     renderer.addClass(FAILED);
     renderer.node.textContent = trans.__("the widget failed: %1", String(error).split("\n")[0]!);
   });

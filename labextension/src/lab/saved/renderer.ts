@@ -11,6 +11,7 @@ import type { Message } from "@lumino/messaging";
 import { Panel } from "@lumino/widgets";
 import { showSaved } from "../../saved";
 import { createGraphView } from "../../view/graph";
+import { draw } from "../kernel/draw";
 import { Watcher } from "../kernel/watcher";
 import { modelIdOf } from "./mime";
 
@@ -112,7 +113,7 @@ export class CaptureRenderer extends Panel implements IRenderMime.IRenderer {
     const seen = new MutationObserver(settle);
     seen.observe(live.node, { childList: true });
     live.disposed.connect(() => seen.disconnect());
-    void live.renderModel(rendermime.createModel({ data, trusted: true })).then(settle);
+    void draw(live, rendermime.createModel({ data, trusted: true })).then(settle);
   }
 
   private fallBack(live: LiveView): void {
