@@ -66,11 +66,12 @@ def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
     names, own = names_of(analysis, found.tensors), names_of(analysis, found.counterparts)
     buffers = analysis.capture.tensors[found.tensors[0]].kind == "buffer"
     stays, their = agree(names, "stays what it was", "stay what they were"), agree(names, "its", "their")
+    waits = "" if found.read is not None else "; the copy is in eval mode, in which it computes with them"
     return Problem(
         "warning",
         f"{summarize_names(names)} {stays}: the program updates other parameters of that copy in each iteration, "
         f"and {summarize_names(own)}, {their} {agree(own, 'counterpart', 'counterparts')} in the trained model, "
-        f"{agree(own, 'moves', 'move')}",
+        f"{agree(own, 'moves', 'move')}{waits}",
         "Copy the buffers as well: `for t, p in zip(average.buffers(), model.buffers()): t.copy_(p)`. Or call "
         "torch.optim.swa_utils.update_bn(loader, average) before the evaluation."
         if buffers
@@ -81,7 +82,7 @@ def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
             (found.read, "old values used here"),
         ),
         tuple(names),
-        ops=(found.followed.index, found.read.index),
+        ops=(found.followed.index, *(() if found.read is None else (found.read.index,))),
     )
 
 

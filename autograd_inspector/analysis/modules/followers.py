@@ -41,13 +41,14 @@ class Unused(Struct, frozen=True):
 class LeftBehind(Struct, frozen=True):
     """``tensors`` of a copy stay what they were, their ``counterparts`` move; ``followed`` writes to others of the copy.
 
-    ``read`` computes with one of them. ``switch``: what had put the copy into eval mode, where they are buffers.
+    ``read`` computes with one of them; None: nothing called the copy, which waits in eval mode. ``switch``: what had
+    put the copy into eval mode, where they are buffers.
     """
 
     tensors: tuple[int, ...]
     counterparts: tuple[int, ...]
     followed: Op
-    read: Op
+    read: Op | None
     switch: ModeSwitched | None
 
 
@@ -56,13 +57,13 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
     capture = analysis.capture
     if not capture.steps or capture.history.folded:
         return
-    moved = {p.tensor for step in capture.steps for p in step.parameters if p.version_after > p.version_before}
+    moved = _moved(analysis)
     written = {write.tensor for op in capture.ops for write in op.writes}
     memory = {capture.tensors[tensor].storage for tensor in written}
     pairs = _pairs(analysis, moved)
     for (root, path, copy_root, copy_path), ops in pairs.items():
         own = {name: r for r, name in _named(analysis, root, path)}
-        behind: dict[str, list[tuple[TensorRecord, TensorRecord]]] = {}
+        behind: dict[str, list[tuple[TensorRecord, TensorRecord, str]]] = {}
         for record, name in _named(analysis, copy_root, copy_path):
             other = own.get(name)
             if other is None or other.id == record.id or other.shape != record.shape or other.storage == record.storage:
@@ -76,12 +77,15 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
                 and record.storage not in memory
                 and record.id not in capture.optimized
             ):
-                behind.setdefault(record.kind, []).append((record, other))
+                behind.setdefault(record.kind, []).append((record, other, f"{copy_path}.{name}" if copy_path else name))
         for kind, those in behind.items():
-            read = next((op for record, _ in those if (op := _read(analysis, record, ops[0])) is not None), None)
-            if read is not None:
-                switch = _eval(analysis, copy_root, copy_path, read) if kind == "buffer" else None
-                tensors, counterparts = zip(*((record.id, other.id) for record, other in those), strict=True)
+            read = next((op for record, *_ in those if (op := _read(analysis, record, ops[0])) is not None), None)
+            switch = None
+            if kind == "buffer":
+                switch = _eval(analysis, copy_root, copy_path, read) if read is not None else None
+                switch = switch or _waits(analysis, copy_root, those)
+            if read is not None or switch is not None:
+                tensors, counterparts = zip(*((record.id, other.id) for record, other, _ in those), strict=True)
                 yield LeftBehind(tensors, counterparts, ops[-1], read, switch)
 
 
@@ -90,7 +94,7 @@ def unused(analysis: Analysis) -> Iterator[Unused]:
     capture = analysis.capture
     if not capture.steps or capture.history.folded:
         return
-    moved = {p.tensor for step in capture.steps for p in step.parameters if p.version_after > p.version_before}
+    moved = _moved(analysis)
     called: dict[Ends, list[Op]] = {}
     pairs = _pairs(analysis, moved)
     for ends, ops in pairs.items():
@@ -125,16 +129,24 @@ def _beside(analysis: Analysis, op: Op, other: Op) -> int:
     return depth if parting is not None and parting[0].scope == parting[1].scope else 0
 
 
+def _moved(analysis: Analysis) -> set[int]:
+    """The parameters that a step wrote to."""
+    steps = analysis.capture.steps
+    return {p.tensor for step in steps for p in step.parameters if p.version_after > p.version_before}
+
+
 def _pairs(analysis: Analysis, moved: set[int]) -> dict[Ends, list[Op]]:
     """Which module follows which, and the ops that write to it; what is copied once is a copy that follows nothing."""
     capture, owners = analysis.capture, analysis.capture.owners
+    owned = {capture.tensors[tensor].storage: tensor for tensor in owners}
+    trained = {capture.tensors[tensor].storage: tensor for tensor in moved}
     found: dict[Ends, dict[int, list[Op]]] = {}
     for op in capture.ops:
         for write in () if op.has(_ASIDE) or op.recorded else op.writes:
-            target = capture.tensors[write.tensor]
+            target = capture.tensors[owned.get(write.storage, write.tensor)]
             if target.kind != "parameter" or target.id in capture.optimized or not target.names:
                 continue
-            for source in _sources(analysis, op, moved):
+            for source in _sources(analysis, _operands(op, write.tensor), trained):
                 ends = _ends(capture.tensors[source], target)
                 if ends is not None and source in owners and target.id in owners and source != target.id:
                     key = owners[source], ends[0], owners[target.id], ends[1]
@@ -147,19 +159,29 @@ def _pairs(analysis: Analysis, moved: set[int]) -> dict[Ends, list[Op]]:
     return {key: sorted(ops, key=lambda op: op.index) for key, ops in pairs.items()}
 
 
+def _operands(op: Op, written: int) -> tuple[int, ...]:
+    """What an op computes with for what it writes there: one of many for lists takes one entry of each."""
+    count = len(op.writes)
+    if count == 1 or written not in op.inputs[:count] or len(op.inputs) % count:
+        return op.inputs
+    return op.inputs[op.inputs.index(written) :: count]
+
+
 def _again(analysis: Analysis, targets: dict[int, list[Op]]) -> bool:
     """Whether one of them was written to, and again after a step."""
     steps = analysis.timeline.steps
     return any(len(ops) > 1 and steps.places(ops[0].index, ops[-1].index) for ops in targets.values())
 
 
-def _sources(analysis: Analysis, op: Op, moved: set[int]) -> set[int]:
-    """The trained parameters that a write, and the few ops before it, computed with."""
-    sources, todo = set[int](), [(tensor, _DEEPEST) for tensor in op.inputs]
+def _sources(analysis: Analysis, operands: tuple[int, ...], trained: dict[int, int]) -> set[int]:
+    """The trained parameters that a write, and the few ops before it, computed with; ``trained``: memory -> parameter."""
+    tensors = analysis.capture.tensors
+    sources, todo = set[int](), [(tensor, _DEEPEST) for tensor in operands]
     while todo:
         tensor, deepest = todo.pop()
-        if tensor in moved:
-            sources.add(tensor)
+        source = trained.get(tensors[tensor].storage)
+        if source is not None and tensors[source].nbytes == tensors[tensor].nbytes:
+            sources.add(source)
             continue
         made = analysis.flow.birth(tensor)
         if made is not None and deepest and not made.recorded and not made.has(_ASIDE):
@@ -205,3 +227,18 @@ def _eval(analysis: Analysis, root: int, path: str, read: Op) -> ModeSwitched | 
     switches = analysis.capture.events_of(ModeSwitched)
     own = [s for s in switches if s.model == root and s.at <= read.index and not s.training and within(path, s.path)]
     return own[-1] if own else None
+
+
+def _waits(
+    analysis: Analysis, root: int, buffers: list[tuple[TensorRecord, TensorRecord, str]]
+) -> ModeSwitched | None:
+    """What had put the modules that have these into eval mode, where nothing calls them and nothing took it back."""
+    readers, found = analysis.capture.readers, None
+    for record, _, name in buffers:
+        module = name.rpartition(".")[0]
+        switches = analysis.capture.events_of(ModeSwitched)
+        own = [switch for switch in switches if switch.model == root and within(module, switch.path)]
+        if not own or own[-1].training or any(analysis.capture.ops[at].call >= 0 for at in readers.get(record.id, ())):
+            return None
+        found = own[-1]
+    return found

@@ -122,6 +122,7 @@ class Modules:
         root, path = place
         self.own_switches.called(module, place)
         if outermost_call:
+            self._meet_evaluated()
             self._switches.called(root.number, path)
             if self.given is not None:
                 self.given(root.number, module, (*args, *kwargs.values()))
@@ -356,6 +357,15 @@ class Modules:
         for _, candidate in held_modules(self.recording.stacks.stop, self._unknown):
             if self.path_of(candidate) is None:
                 self.scan(self._outermost(candidate))
+
+    def _meet_evaluated(self) -> None:
+        """Meet the models that the program put into eval mode: an average of this one may be called later, or elsewhere.
+
+        Before that, what it is to follow tells nothing of what it has beside: its statistics.
+        """
+        for model in self._switches.waiting():
+            if self.path_of(model) is None and any(True for _ in parameters_of(model)):
+                self.scan(self._outermost(model))
 
     def alive(self) -> list[nn.Module]:
         """The roots that the program still holds."""
