@@ -130,6 +130,31 @@ with torch.no_grad():
         ),
         symptom="not average[1].running_mean.any()",
     ),
+    "the statistics of the wrong model are computed": case(
+        "AG416",
+        """
+net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+average = torch.optim.swa_utils.AveragedModel(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+for _ in range(3):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+    average.update_parameters(net)
+torch.optim.swa_utils.update_bn([x], net)
+average.eval()
+with torch.no_grad():
+    average(x)
+    mean = average.module[0](x).mean(0)
+""",
+        by(
+            "torch.optim.swa_utils.update_bn(loader, average)",
+            "torch.optim.swa_utils.update_bn([x], net)",
+            "torch.optim.swa_utils.update_bn([x], average)",
+        ),
+        symptom="not torch.allclose(average.module[1].running_mean, mean, atol=1e-5)",
+    ),
     "a target that nothing calls": case(
         "AG416",
         FOLLOW

@@ -312,7 +312,8 @@ class Modules:
         number, before = self._met, self._met_modules.place_of(model)
         root = Root(model, number)
         self.roots[number], self._met = root, number + 1
-        root.variable = variable_of(model, self.recording.stacks.stop) or self._hints.get(id(model), "")
+        taken = {other.variable for other in self.roots.values() if other.ref() is not None}
+        root.variable = variable_of(model, self.recording.stacks.stop, taken) or self._hints.get(id(model), "")
         if before is not None and before.gone:
             whole = before.root.number
             root.predecessor = whole
@@ -359,7 +360,7 @@ class Modules:
                 self.scan(self._outermost(candidate))
 
     def _meet_evaluated(self) -> None:
-        """Meet the models that the program put into eval mode: an average of this one may be called later, or elsewhere.
+        """Meet the models that the program put into eval mode: an average may be called later, or elsewhere.
 
         Before that, what it is to follow tells nothing of what it has beside: its statistics.
         """
