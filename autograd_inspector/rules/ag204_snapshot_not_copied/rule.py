@@ -22,6 +22,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.augmented import augmented_data
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
 from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edited_state
+from autograd_inspector.rules.ag204_snapshot_not_copied.given import given
 from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
 from autograd_inspector.rules.ag204_snapshot_not_copied.own_state import own_state_loaded
 from autograd_inspector.rules.ag204_snapshot_not_copied.second_names import second_names
@@ -78,6 +79,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from second_names(analysis)
     yield from overwritten(analysis)
     yield from own_state_loaded(analysis)
+    yield from given(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
