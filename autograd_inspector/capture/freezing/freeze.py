@@ -13,6 +13,7 @@ from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
+from autograd_inspector.capture.freezing.groups_made import groups_made
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_gradient_copies import lost_gradient_copies
@@ -90,6 +91,7 @@ def freeze(
         *shared_models(recording, modules),
         *read_attributes(recording),
         *selected_parameters(recording),
+        *groups_made(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}

@@ -49,6 +49,7 @@ from autograd_inspector.model.program_events.modules import (
     ResultDiscarded,
 )
 from autograd_inspector.model.program_events.optimizers import (
+    GroupsMade,
     LiveStateLoaded,
     LoadRefused,
     OptimizerCreated,
@@ -72,6 +73,7 @@ from autograd_inspector.model.program_events.optimizers import (
     StateStatement,
     StateSwapped,
     StepLeftEarly,
+    StepNested,
     SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
@@ -111,6 +113,7 @@ __all__ = [
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "GroupsMade",
     "HooksLost",
     "IndependentResult",
     "LayerComputed",
@@ -174,6 +177,7 @@ __all__ = [
     "StateSwapped",
     "StatementIdle",
     "StepLeftEarly",
+    "StepNested",
     "SteppedAccumulating",
     "StoodStill",
     "SumLost",
@@ -228,6 +232,7 @@ Event = (
     | ModelsShared
     | OptimizerCreated
     | ParametersRefused
+    | GroupsMade
     | ParametersSelected
     | StateLoaded
     | StateSaved
@@ -239,6 +244,7 @@ Event = (
     | OptimizerModeMet
     | UpdateDropped
     | StepLeftEarly
+    | StepNested
     | SteppedAccumulating
     | ScalerRefused
     | SparseGradientsMet
