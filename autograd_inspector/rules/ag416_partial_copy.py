@@ -12,6 +12,7 @@ from autograd_inspector.analysis.modules.following import named_in
 from autograd_inspector.analysis.modules.measured_elsewhere import MeasuredElsewhere, measured_elsewhere
 from autograd_inspector.analysis.modules.shared_averages import SharedAverage, shared_averages
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.program_events import WrittenInLoop
 from autograd_inspector.model.wording import agree, counted, summarize_names
 
 
@@ -73,6 +74,8 @@ def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
     names, own = names_of(analysis, found.tensors), names_of(analysis, found.counterparts)
     buffers = analysis.capture.tensors[found.tensors[0]].kind == "buffer"
     stays, their = agree(names, "stays what it was", "stay what they were"), agree(names, "its", "their")
+    loops = analysis.capture.events_of(WrittenInLoop)
+    loop = next((loop for loop in loops if loop.made == found.followed.site), None)
     noun, updated = ("buffers", "the parameters") if buffers else ("parameters", "other parameters")
     waits = "" if found.read is not None else "; the copy is in eval mode, in which it computes with them"
     return Problem(
@@ -86,6 +89,7 @@ def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
         else "Update all parameters of the copy: `for t, p in zip(target.parameters(), model.parameters()): t.lerp_(p, tau)`.",
         analysis.places(
             (found.followed, "only others updated here"),
+            (loop, "loop over what is updated"),
             (found.switch, "put into eval mode here"),
             (found.read, "old values used here"),
         ),

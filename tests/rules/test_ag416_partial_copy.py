@@ -62,6 +62,7 @@ def test_average_without_statistics():
         lambda: program(buffers=False), "AG416", "# followed", "running_mean", severity="warning", where=follow
     )
     assert "update_bn" in finding.fix
+    assert "for t, p in zip(" in "".join(place.source for place in finding.locations)
     calm(lambda: program(buffers=True))
 
 

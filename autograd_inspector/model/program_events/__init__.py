@@ -47,6 +47,7 @@ from autograd_inspector.model.program_events.modules import (
     ParametersConverted,
     ParameterWrapped,
     ResultDiscarded,
+    WrittenInLoop,
 )
 from autograd_inspector.model.program_events.optimizers import (
     GroupsMade,
@@ -188,6 +189,7 @@ __all__ = [
     "WeightsMet",
     "WrappedAlone",
     "WrapperCalled",
+    "WrittenInLoop",
     "ZeroGradCalled",
 ]
 
@@ -234,6 +236,7 @@ Event = (
     | ParametersRefused
     | GroupsMade
     | ParametersSelected
+    | WrittenInLoop
     | StateLoaded
     | StateSaved
     | LoadRefused
