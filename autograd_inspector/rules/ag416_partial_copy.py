@@ -10,6 +10,7 @@ from autograd_inspector.analysis.modules.copied_before_load import CopiedBefore,
 from autograd_inspector.analysis.modules.followers import LeftBehind, Unused, left_behind, unused
 from autograd_inspector.analysis.modules.following import named_in
 from autograd_inspector.analysis.modules.measured_elsewhere import MeasuredElsewhere, measured_elsewhere
+from autograd_inspector.analysis.modules.plain_statistics import LeftOut, left_out
 from autograd_inspector.analysis.modules.shared_averages import SharedAverage, shared_averages
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import WrittenInLoop
@@ -67,6 +68,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _unused(analysis, idle)
     for older in copied_before_load(analysis):
         yield _older(analysis, older)
+    for out in left_out(analysis):
+        yield _left_out(analysis, out)
     yield from _shared(analysis)
 
 
@@ -140,6 +143,29 @@ def _older(analysis: Analysis, found: CopiedBefore) -> Problem:
         ),
         (*names, *copies),
         ops=(found.copied.index, found.mixed.index),
+    )
+
+
+def _left_out(analysis: Analysis, found: LeftOut) -> Problem:
+    model = analysis.capture.models[found.attributes[0].model]
+    names = [".".join(filter(None, (model, held.path, held.name))) for held in found.attributes]
+    lines = dict.fromkeys(held.site for held in found.attributes if held.site >= 0)
+    stays, their = agree(names, "stays what it was", "stay what they were"), agree(names, "its value", "their values")
+    return Problem(
+        "warning",
+        f"{summarize_names(names, noun='tensors')} {stays} when {model} was made: {found.loaded.api} loads parameters and "
+        f"buffers, and {agree(names, 'this is a plain tensor', 'these are plain tensors')}. Training changed {their} in "
+        "the model that was saved, and the loaded one is evaluated without them",
+        f"Register {agree(names, 'it', 'them')} as {agree(names, 'a buffer', 'buffers')}, which state_dict() has: "
+        f"`self.register_buffer({found.attributes[0].name!r}, ...)`.",
+        analysis.places(
+            *((line, "plain tensor made here") for line in lines),
+            (found.written, "changed in training here"),
+            (found.loaded, "loaded here, without it"),
+            (found.read, "old values used here"),
+        ),
+        tuple(names),
+        ops=(found.read.index,),
     )
 
 

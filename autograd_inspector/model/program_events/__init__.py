@@ -10,6 +10,7 @@ from autograd_inspector.model.program_events.attributes import (
     ModeSwitched,
     NothingFrozen,
     PlainAttributeSet,
+    PlainTensorHeld,
     RequiresGradCompared,
     TensorHeld,
 )
@@ -149,6 +150,7 @@ __all__ = [
     "ParametersRefused",
     "ParametersSelected",
     "PlainAttributeSet",
+    "PlainTensorHeld",
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
@@ -209,6 +211,7 @@ Event = (
     | HooksLost
     | NamesUnmatched
     | PlainAttributeSet
+    | PlainTensorHeld
     | NothingFrozen
     | BareTensorHeld
     | RequiresGradCompared

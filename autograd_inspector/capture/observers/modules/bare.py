@@ -13,7 +13,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.model.program_events import BareTensorHeld
 
-_NO_TENSORS = frozenset({type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict})
+NO_TENSORS = frozenset({type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict})
 """What most modules have and nothing else: to look at each value for itself takes ten times as long."""
 
 
@@ -43,7 +43,7 @@ class BareTensors:
 def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     attributes: dict[Any, Any] = own_attributes(module) or {}
     try:
-        if _NO_TENSORS.issuperset(map(type, dict.values(attributes))):
+        if NO_TENSORS.issuperset(map(type, dict.values(attributes))):
             return
     except RuntimeError:  # Another thread changes it.
         pass

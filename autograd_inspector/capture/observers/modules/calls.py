@@ -24,6 +24,7 @@ from autograd_inspector.capture.observers.modules.known import KnownModules, Pla
 from autograd_inspector.capture.observers.modules.own_switches import OwnSwitches
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
 from autograd_inspector.capture.observers.modules.plain_containers import PlainContainers
+from autograd_inspector.capture.observers.modules.plain_tensors import PlainTensors
 from autograd_inspector.capture.observers.modules.switches import Switches
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
@@ -51,6 +52,7 @@ class Modules:
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self.contents = Contents(recording)
         self._bare = BareTensors(recording)
+        self._plain_tensors = PlainTensors(recording)
         self._containers = PlainContainers(recording)
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
@@ -197,6 +199,7 @@ class Modules:
         self.own_switches.fold()
         self.contents.fold(self.roots)
         self._bare.fold()
+        self._plain_tensors.fold()
         self._containers.fold()
 
     def settle(self, tensors: Mapping[int, int], models: Mapping[int, int]) -> None:
@@ -279,6 +282,7 @@ class Modules:
             if former is not None:
                 self._contained(former, root, path)
             self._bare.look(number, path, child)
+            self._plain_tensors.look(number, path, child)
             self._containers.look(number, path, child)
         inside = [child for _, child in modules]
         self._switches.met(inside)
