@@ -23,7 +23,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         What the update leaves out keeps the values of the day when the copy was made. Its layers no longer fit each
         other: heads that follow the trained model compute with features of an untrained one, and in eval mode batch
-        norm normalizes with statistics of other weights. A copy that is made before load_state_dict() has random
+        norm normalizes with statistics of other weights, as it does where update_bn() is given the trained model and
+        not the average. load_state_dict() leaves out the tensors that are plain attributes. A copy that is made before load_state_dict() has random
         weights, and the average, or the slow weights of Lookahead, mixes them with the loaded ones. Nothing raises, and
         the targets are wrong.
 

@@ -35,7 +35,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The optimizer updates parameters in place, so the "old" values change too: restoring them restores
         nothing, their difference to the new ones is zero, and a comparison always finds no change. A target
-        network that was made by `target = net` is the network itself; an average over clients is the last
+        network that was made by `target = net` is the network itself; a snapshot that was assigned to `.data` is the
+        parameter itself since; an average over clients is the last
         client; in a list to which one tensor was appended repeatedly, all entries are that tensor. An entry
         that is taken of a pool (`old = pool[i]`) is what is assigned there next. The same holds for a second
         name, `returns = advantages; returns += values`, and for the input of a module with `inplace=True`: a
