@@ -13,7 +13,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.model.program_events import BareTensorHeld
 
-NO_TENSORS = frozenset({type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict})
+_NO_TENSORS = frozenset({type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict})
 """What most modules have and nothing else: to look at each value for itself takes ten times as long."""
 
 
@@ -40,13 +40,18 @@ class BareTensors:
         self._told.clear()
 
 
-def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def tensors_held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """(attribute, tensor) of those that are plain attributes of a module."""
     attributes: dict[Any, Any] = own_attributes(module) or {}
     try:
-        if NO_TENSORS.issuperset(map(type, dict.values(attributes))):
+        if _NO_TENSORS.issuperset(map(type, dict.values(attributes))):
             return
     except RuntimeError:  # Another thread changes it.
         pass
     for name, value in items_of(attributes):
-        if issubclass(type(value), Tensor) and type(name) is str and needs_grad(value) and is_leaf(value):
+        if issubclass(type(value), Tensor) and type(name) is str:
             yield name, value
+
+
+def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    return ((name, value) for name, value in tensors_held(module) if needs_grad(value) and is_leaf(value))

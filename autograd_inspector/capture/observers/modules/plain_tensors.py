@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from autograd_inspector.capture.lines.attributes import items_of, own_attributes
 from autograd_inspector.capture.lines.holders import methods_of
 from autograd_inspector.capture.lines.sources import source_at
-from autograd_inspector.capture.observers.modules.bare import NO_TENSORS
+from autograd_inspector.capture.observers.modules.bare import tensors_held
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
 from autograd_inspector.model.program_events import PlainTensorHeld
@@ -26,14 +25,12 @@ class PlainTensors:
 
     def look(self, root: int, path: str, module: nn.Module) -> None:
         """Note what a module of the program's own has, which stands at a path of a root."""
-        attributes = own_attributes(module) or {}
-        if type(module).__module__.startswith("torch.") or NO_TENSORS.issuperset(map(type, [*attributes.values()])):
+        if type(module).__module__.startswith("torch."):
             return
         told = self._told.setdefault(root, set())
-        for name, value in items_of(attributes):
-            if not issubclass(type(value), Tensor) or type(name) is not str or (path, name) in told:
-                continue
-            if not needs_grad(value) and dtype_of(value).is_floating_point and len(told) < _MOST:
+        for name, value in tensors_held(module):
+            untold = (path, name) not in told and len(told) < _MOST
+            if untold and not needs_grad(value) and dtype_of(value).is_floating_point:
                 told.add((path, name))
                 self._note(root, path, module, name, value)
 
