@@ -32,7 +32,7 @@ def join_names(names: Iterable[str], limit: int = 6) -> str:
     return ", ".join(unique_names[:limit]) + more
 
 
-def summarize_names(names: Iterable[str], limit: int = 4) -> str:
+def summarize_names(names: Iterable[str], limit: int = 4, noun: str = "parameters") -> str:
     """Parameter names for a sentence: many of one module become ``net.encoder.* (47 parameters)``.
 
     A Counter says how many parameters have each name: ``Linear.weight (4 parameters)``.
@@ -53,7 +53,7 @@ def summarize_names(names: Iterable[str], limit: int = 4) -> str:
     for head, group_names in groups.items():
         count = sum(number[name] for name in group_names)
         what = f"{head}.*" if len(group_names) > 1 else group_names[0]
-        parts.append(f"{what} ({count:,} parameters)" if count > 1 else what)
+        parts.append(f"{what} ({count:,} {noun})" if count > 1 else what)
     return join_names(parts, 6)
 
 

@@ -326,6 +326,8 @@ def test_eval_mode_of_others_and_without_effect():
             trained(optimizer, F.mse_loss(net(X), wanted))
             for p, t in zip(net.parameters(), target.parameters(), strict=True):
                 t.data.lerp_(p.data, 0.01)
+            for b, t in zip(net.buffers(), target.buffers(), strict=True):
+                t.copy_(b)
 
     def a_loss_network():
         judge, net = dropping(), nn.Linear(4, 4)

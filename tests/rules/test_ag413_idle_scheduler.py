@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim.lr_scheduler import ExponentialLR, LambdaLR
 
-from .programs import diagnosed, trained
+from .programs import alarms, diagnosed, inspected, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -126,7 +126,10 @@ class Lookahead(torch.optim.Optimizer):
 
     def __init__(self, inner, *, shares, hands_on=False):
         self.inner, self.hands_on = inner, hands_on
-        self.param_groups = inner.param_groups if shares else [dict(group) for group in inner.param_groups]
+        if shares:
+            self.param_groups = inner.param_groups
+        else:
+            self.param_groups = [dict(group) for group in inner.param_groups]  # copied
         self.defaults, self.state = dict(inner.defaults), {}
 
     def step(self, closure=None):
@@ -144,11 +147,11 @@ def test_a_wrapper_with_copies_of_the_groups():
     def program(**options):
         net = network()
         optimizer = Lookahead(torch.optim.SGD(net.parameters(), lr=0.1), **options)
-        rounds(net, optimizer, ExponentialLR(optimizer, 0.5), count=4)  # Scheduled.
+        rounds(net, optimizer, ExponentialLR(optimizer, 0.5), count=4)
 
     finding = diagnosed(
-        lambda: program(shares=False), "AG413", "# Scheduled.", "Lookahead", "SGD", "lr", severity="warning",
-        where=program,
+        lambda: program(shares=False), "AG413", "# copied", "Lookahead", "SGD", "lr", severity="warning",
+        where=Lookahead.__init__,
     )  # fmt: skip
     assert "which are copies" in finding.message
     calm(lambda: program(shares=True), lambda: program(shares=False, hands_on=True))
@@ -161,5 +164,87 @@ def test_a_wrapper_whose_schedule_is_constant():
         net = network()
         optimizer = Lookahead(torch.optim.SGD(net.parameters(), lr=0.1), shares=False)
         rounds(net, optimizer, LambdaLR(optimizer, lambda step: 1.0), count=4)
+
+    calm(program)
+
+
+class Slow(torch.optim.Optimizer):
+    """Wraps an optimizer that its own step, which torch's hooks see, calls."""
+
+    def __init__(self, inner, *, shares, hands_on=False):
+        super().__init__(inner.param_groups, {"alpha": 0.5})
+        self.inner, self.hands_on = inner, hands_on
+        if not shares:
+            self.param_groups = [dict(group) for group in inner.param_groups]  # copied
+
+    def step(self, closure=None):
+        if self.hands_on:
+            self.inner.param_groups[0]["lr"] = self.param_groups[0]["lr"]
+        return self.inner.step(closure)
+
+
+def decay_by_hand(optimizer):
+    for group in optimizer.param_groups:
+        group["lr"] *= 0.5
+
+
+def test_a_wrapper_whose_own_step_is_seen():
+    """Its lr changes, by a scheduler or by hand, and the step within its own has the same lr each time."""
+
+    def program(*, by_hand, count=4, **options):
+        net = network()
+        optimizer = Slow(torch.optim.SGD(net.parameters(), lr=0.1), **options)
+        decay = None if by_hand else ExponentialLR(optimizer, 0.5)
+        for _ in range(count):
+            trained(optimizer, F.cross_entropy(net(X), Y))
+            decay_by_hand(optimizer) if decay is None else decay.step()
+
+    def constant():
+        net = network()
+        optimizer = Slow(torch.optim.SGD(net.parameters(), lr=0.1), shares=False)
+        for group in optimizer.param_groups:
+            group["lr"] = 1.0
+        rounds(net, optimizer, count=4)
+
+    for by_hand in (False, True):
+        finding = diagnosed(
+            lambda by_hand=by_hand: program(by_hand=by_hand, shares=False), "AG413", "# copied", "Slow", "SGD",
+            "they are copies", severity="warning", where=Slow.__init__,
+        )  # fmt: skip
+        assert "self.inner.step(closure)" in "".join(place.source for place in finding.locations)
+        calm(
+            lambda by_hand=by_hand: program(by_hand=by_hand, shares=True),
+            lambda by_hand=by_hand: program(by_hand=by_hand, shares=False, hands_on=True),
+        )
+        assert not alarms(inspected(lambda by_hand=by_hand: program(by_hand=by_hand, shares=True, count=40)))
+    diagnosed(
+        lambda: program(by_hand=True, shares=False, count=40), "AG413", "# copied", severity="warning",
+        where=Slow.__init__,
+    )  # fmt: skip
+    calm(constant)
+
+
+class Outer(torch.optim.Optimizer):
+    """Adds the moves of another optimizer, which has options of its own, at its own rate."""
+
+    def __init__(self, params, inner):
+        super().__init__(params, {"lr": 1.0})
+        self.inner = inner
+
+    def step(self, closure=None):
+        before = [p.detach().clone() for p in self.param_groups[0]["params"]]
+        self.inner.step()
+        with torch.no_grad():
+            for p, old in zip(self.param_groups[0]["params"], before, strict=True):
+                p.copy_(old + self.param_groups[0]["lr"] * (p - old))
+
+
+def test_a_wrapper_with_a_rate_of_its_own():
+    """Its groups have not the options of the inner optimizer: they are no copies."""
+
+    def program():
+        net = network()
+        optimizer = Outer(net.parameters(), torch.optim.SGD(net.parameters(), lr=0.1))
+        rounds(net, optimizer, ExponentialLR(optimizer, 0.5), count=4)
 
     calm(program)

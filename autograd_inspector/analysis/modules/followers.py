@@ -11,17 +11,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.following import Ends, followed_models, moved_by_steps, named_in
 from autograd_inspector.analysis.modules.training_modes import within
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 from autograd_inspector.model.tensor import TensorRecord
-
-_ASIDE = Trait.STEP | Trait.BACKWARD
-_DEEPEST = 4
-"""So many ops compute an average: the factors, the product, the sum."""
-
-Ends = tuple[int, str, int, str]
-"""(root, path) of a module that learns, and of the one that follows it."""
 
 
 class Unused(Struct, frozen=True):
@@ -41,13 +35,14 @@ class Unused(Struct, frozen=True):
 class LeftBehind(Struct, frozen=True):
     """``tensors`` of a copy stay what they were, their ``counterparts`` move; ``followed`` writes to others of the copy.
 
-    ``read`` computes with one of them. ``switch``: what had put the copy into eval mode, where they are buffers.
+    ``read`` computes with one of them; None: nothing called the copy, which waits in eval mode. ``switch``: what had
+    put the copy into eval mode, where they are buffers.
     """
 
     tensors: tuple[int, ...]
     counterparts: tuple[int, ...]
     followed: Op
-    read: Op
+    read: Op | None
     switch: ModeSwitched | None
 
 
@@ -56,14 +51,14 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
     capture = analysis.capture
     if not capture.steps or capture.history.folded:
         return
-    moved = {p.tensor for step in capture.steps for p in step.parameters if p.version_after > p.version_before}
+    moved = moved_by_steps(analysis)
     written = {write.tensor for op in capture.ops for write in op.writes}
     memory = {capture.tensors[tensor].storage for tensor in written}
-    pairs = _pairs(analysis, moved)
+    pairs = followed_models(analysis, moved)
     for (root, path, copy_root, copy_path), ops in pairs.items():
-        own = {name: r for r, name in _named(analysis, root, path)}
-        behind: dict[str, list[tuple[TensorRecord, TensorRecord]]] = {}
-        for record, name in _named(analysis, copy_root, copy_path):
+        own = {name: r for r, name in named_in(analysis, root, path)}
+        behind: dict[str, list[tuple[TensorRecord, TensorRecord, str]]] = {}
+        for record, name in named_in(analysis, copy_root, copy_path):
             other = own.get(name)
             if other is None or other.id == record.id or other.shape != record.shape or other.storage == record.storage:
                 continue
@@ -76,12 +71,15 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
                 and record.storage not in memory
                 and record.id not in capture.optimized
             ):
-                behind.setdefault(record.kind, []).append((record, other))
+                behind.setdefault(record.kind, []).append((record, other, f"{copy_path}.{name}" if copy_path else name))
         for kind, those in behind.items():
-            read = next((op for record, _ in those if (op := _read(analysis, record, ops[0])) is not None), None)
-            if read is not None:
-                switch = _eval(analysis, copy_root, copy_path, read) if kind == "buffer" else None
-                tensors, counterparts = zip(*((record.id, other.id) for record, other in those), strict=True)
+            read = next((op for record, *_ in those if (op := _read(analysis, record, ops[0])) is not None), None)
+            switch = None
+            if kind == "buffer":
+                switch = _eval(analysis, copy_root, copy_path, read) if read is not None else None
+                switch = switch or _waits(analysis, copy_root, those)
+            if read is not None or switch is not None:
+                tensors, counterparts = zip(*((record.id, other.id) for record, other, _ in those), strict=True)
                 yield LeftBehind(tensors, counterparts, ops[-1], read, switch)
 
 
@@ -90,17 +88,17 @@ def unused(analysis: Analysis) -> Iterator[Unused]:
     capture = analysis.capture
     if not capture.steps or capture.history.folded:
         return
-    moved = {p.tensor for step in capture.steps for p in step.parameters if p.version_after > p.version_before}
+    moved = moved_by_steps(analysis)
     called: dict[Ends, list[Op]] = {}
-    pairs = _pairs(analysis, moved)
+    pairs = followed_models(analysis, moved)
     for ends, ops in pairs.items():
-        copies = [record for record, _ in _named(analysis, *ends[2:]) if record.kind == "parameter"]
+        copies = [record for record, _ in named_in(analysis, *ends[2:]) if record.kind == "parameter"]
         called[ends] = [op for record in copies if (op := _read(analysis, record, ops[0])) is not None]
     for ends, ops in pairs.items():
         sites = {op.site for op in ops}
         for other, reads in called.items() if not called[ends] else ():
             if reads and sites.intersection(op.site for op in pairs[other]):
-                own = {record.id for record, _ in _named(analysis, *ends[:2])}
+                own = {record.id for record, _ in named_in(analysis, *ends[:2])}
                 depths = [(_beside(analysis, op, reads[0]), -op.index, op) for op in _reading(analysis, own)]
                 depth, _, instead = max(depths, default=(0, 0, ops[-1]))
                 if depth:
@@ -125,71 +123,6 @@ def _beside(analysis: Analysis, op: Op, other: Op) -> int:
     return depth if parting is not None and parting[0].scope == parting[1].scope else 0
 
 
-def _pairs(analysis: Analysis, moved: set[int]) -> dict[Ends, list[Op]]:
-    """Which module follows which, and the ops that write to it; what is copied once is a copy that follows nothing."""
-    capture, owners = analysis.capture, analysis.capture.owners
-    found: dict[Ends, dict[int, list[Op]]] = {}
-    for op in capture.ops:
-        for write in () if op.has(_ASIDE) or op.recorded else op.writes:
-            target = capture.tensors[write.tensor]
-            if target.kind != "parameter" or target.id in capture.optimized or not target.names:
-                continue
-            for source in _sources(analysis, op, moved):
-                ends = _ends(capture.tensors[source], target)
-                if ends is not None and source in owners and target.id in owners and source != target.id:
-                    key = owners[source], ends[0], owners[target.id], ends[1]
-                    found.setdefault(key, {}).setdefault(target.id, []).append(op)
-    pairs = {
-        key: [op for ops in targets.values() for op in ops]
-        for key, targets in found.items()
-        if _again(analysis, targets)
-    }
-    return {key: sorted(ops, key=lambda op: op.index) for key, ops in pairs.items()}
-
-
-def _again(analysis: Analysis, targets: dict[int, list[Op]]) -> bool:
-    """Whether one of them was written to, and again after a step."""
-    steps = analysis.timeline.steps
-    return any(len(ops) > 1 and steps.places(ops[0].index, ops[-1].index) for ops in targets.values())
-
-
-def _sources(analysis: Analysis, op: Op, moved: set[int]) -> set[int]:
-    """The trained parameters that a write, and the few ops before it, computed with."""
-    sources, todo = set[int](), [(tensor, _DEEPEST) for tensor in op.inputs]
-    while todo:
-        tensor, deepest = todo.pop()
-        if tensor in moved:
-            sources.add(tensor)
-            continue
-        made = analysis.flow.birth(tensor)
-        if made is not None and deepest and not made.recorded and not made.has(_ASIDE):
-            todo += [(read, deepest - 1) for read in made.inputs]
-    return sources
-
-
-def _ends(source: TensorRecord, target: TensorRecord) -> tuple[str, str] | None:
-    """The paths of two modules in which two parameters have the same name."""
-    for one in source.names:
-        for other in target.names:
-            first, second = one.split("."), other.split(".")
-            common = 0
-            while common < min(len(first), len(second)) and first[-1 - common] == second[-1 - common]:
-                common += 1
-            if common and source.shape == target.shape:
-                return ".".join(first[: len(first) - common]), ".".join(second[: len(second) - common])
-    return None
-
-
-def _named(analysis: Analysis, root: int, path: str) -> Iterator[tuple[TensorRecord, str]]:
-    """What a module has, each with its name there."""
-    owners = analysis.capture.owners
-    for record in analysis.capture.tensors:
-        if record.of_model and (record.kind == "buffer" or owners.get(record.id) == root):
-            for name in record.names:
-                if within(name, path) and name != path:
-                    yield record, name[len(path) + 1 if path else 0 :]
-
-
 def _read(analysis: Analysis, record: TensorRecord, since: Op) -> Op | None:
     """The last op that computes with it in a call of a module, after the first write to the others."""
     capture = analysis.capture
@@ -205,3 +138,16 @@ def _eval(analysis: Analysis, root: int, path: str, read: Op) -> ModeSwitched | 
     switches = analysis.capture.events_of(ModeSwitched)
     own = [s for s in switches if s.model == root and s.at <= read.index and not s.training and within(path, s.path)]
     return own[-1] if own else None
+
+
+def _waits(analysis: Analysis, root: int, buffers: list[tuple[TensorRecord, TensorRecord, str]]) -> ModeSwitched | None:
+    """What had put the modules that have these into eval mode, where nothing calls them and nothing took it back."""
+    readers, found = analysis.capture.readers, None
+    for record, _, name in buffers:
+        module = name.rpartition(".")[0]
+        switches = analysis.capture.events_of(ModeSwitched)
+        own = [switch for switch in switches if switch.model == root and within(module, switch.path)]
+        if not own or own[-1].training or any(analysis.capture.ops[at].call >= 0 for at in readers.get(record.id, ())):
+            return None
+        found = own[-1]
+    return found

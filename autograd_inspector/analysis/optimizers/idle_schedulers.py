@@ -7,13 +7,20 @@ them from the beginning.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped, StateLoaded
+from autograd_inspector.model.program_events import (
+    GroupsMade,
+    SchedulerMade,
+    SchedulerStepped,
+    StateLoaded,
+    StepNested,
+)
 
 
 class LeftBehind(Struct, frozen=True):
@@ -65,6 +72,19 @@ class CopiedGroups(Struct, frozen=True):
     stepped: SchedulerStepped
     step: Step
     made: tuple[SchedulerMade, ...]
+    groups: GroupsMade | None = None
+
+
+class CopiedRates(Struct, frozen=True):
+    """The rates of ``wrapper`` change from step to step; the step that it calls, ``nested``, has the same each time.
+
+    ``step`` is the first one with another rate than the step before; ``groups``: what makes the copies.
+    """
+
+    wrapper: OptimizerRecord
+    nested: StepNested
+    step: Step
+    groups: GroupsMade | None = None
 
 
 def copied_groups(analysis: Analysis) -> Iterator[CopiedGroups]:
@@ -83,8 +103,27 @@ def copied_groups(analysis: Analysis) -> Iterator[CopiedGroups]:
             kept = len({step.rates for step in steps}) == 1
             if len(later) > 1 and moved and kept and not _parted(analysis, wrapper, inner):
                 made = tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == wrapper.id)
-                yield CopiedGroups(wrapper, inner, events[0], later[0], made)
+                yield CopiedGroups(wrapper, inner, events[0], later[0], made, _groups(analysis, wrapper))
                 break
+
+
+def copied_rates(analysis: Analysis) -> Iterator[CopiedRates]:
+    """One record for each wrapper whose own step is seen. What hands the rates on changes those of the inner one."""
+    capture = analysis.capture
+    nested: dict[int, list[StepNested]] = {}
+    for event in capture.events_of(StepNested):
+        nested.setdefault(event.optimizer, []).append(event)
+    for number, events in nested.items():
+        steps = [step for step in analysis.timeline.steps_of(number).all if not step.error and -1.0 not in step.rates]
+        changed = next((later for step, later in pairwise(steps) if step.rates != later.rates), None)
+        if changed is not None and len(events) == 1:
+            wrapper = capture.placement.optimizers[number]
+            yield CopiedRates(wrapper, events[0], changed, _groups(analysis, wrapper))
+
+
+def _groups(analysis: Analysis, wrapper: OptimizerRecord) -> GroupsMade | None:
+    made = (event for event in analysis.capture.events_of(GroupsMade) if event.optimizer == wrapper.id)
+    return next(made, None)
 
 
 def _parted(analysis: Analysis, wrapper: OptimizerRecord, inner: OptimizerRecord) -> StateLoaded | None:

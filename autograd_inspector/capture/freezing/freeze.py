@@ -13,6 +13,7 @@ from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
+from autograd_inspector.capture.freezing.groups_made import groups_made
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_gradient_copies import lost_gradient_copies
@@ -27,6 +28,7 @@ from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
+from autograd_inspector.capture.freezing.written_in_loops import written_in_loops
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
@@ -90,6 +92,8 @@ def freeze(
         *shared_models(recording, modules),
         *read_attributes(recording),
         *selected_parameters(recording),
+        *groups_made(recording),
+        *written_in_loops(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}

@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events import (
     ModelContained,
     ModeSwitched,
     ModuleHookRegistered,
+    PlainTensorHeld,
     ReplicasWrapped,
     RequiresGradCompared,
     SamplerIterated,
@@ -53,7 +54,7 @@ def thin_program_events(recording: Recording, cut: int, living: Collection[int],
 def _each(event: Event) -> Hashable:
     """What a loop does one after the other at one line."""
     match event:
-        case RequiresGradCompared() | BareTensorHeld():
+        case RequiresGradCompared() | BareTensorHeld() | PlainTensorHeld():
             return event.tensor
         case ModelContained():
             return event.model, event.into

@@ -10,6 +10,7 @@ from autograd_inspector.model.program_events.attributes import (
     ModeSwitched,
     NothingFrozen,
     PlainAttributeSet,
+    PlainTensorHeld,
     RequiresGradCompared,
     TensorHeld,
 )
@@ -47,8 +48,10 @@ from autograd_inspector.model.program_events.modules import (
     ParametersConverted,
     ParameterWrapped,
     ResultDiscarded,
+    WrittenInLoop,
 )
 from autograd_inspector.model.program_events.optimizers import (
+    GroupsMade,
     LiveStateLoaded,
     LoadRefused,
     OptimizerCreated,
@@ -72,6 +75,7 @@ from autograd_inspector.model.program_events.optimizers import (
     StateStatement,
     StateSwapped,
     StepLeftEarly,
+    StepNested,
     SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
@@ -111,6 +115,7 @@ __all__ = [
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "GroupsMade",
     "HooksLost",
     "IndependentResult",
     "LayerComputed",
@@ -145,6 +150,7 @@ __all__ = [
     "ParametersRefused",
     "ParametersSelected",
     "PlainAttributeSet",
+    "PlainTensorHeld",
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
@@ -174,6 +180,7 @@ __all__ = [
     "StateSwapped",
     "StatementIdle",
     "StepLeftEarly",
+    "StepNested",
     "SteppedAccumulating",
     "StoodStill",
     "SumLost",
@@ -184,6 +191,7 @@ __all__ = [
     "WeightsMet",
     "WrappedAlone",
     "WrapperCalled",
+    "WrittenInLoop",
     "ZeroGradCalled",
 ]
 
@@ -203,6 +211,7 @@ Event = (
     | HooksLost
     | NamesUnmatched
     | PlainAttributeSet
+    | PlainTensorHeld
     | NothingFrozen
     | BareTensorHeld
     | RequiresGradCompared
@@ -228,7 +237,9 @@ Event = (
     | ModelsShared
     | OptimizerCreated
     | ParametersRefused
+    | GroupsMade
     | ParametersSelected
+    | WrittenInLoop
     | StateLoaded
     | StateSaved
     | LoadRefused
@@ -239,6 +250,7 @@ Event = (
     | OptimizerModeMet
     | UpdateDropped
     | StepLeftEarly
+    | StepNested
     | SteppedAccumulating
     | ScalerRefused
     | SparseGradientsMet

@@ -47,6 +47,29 @@ class BareTensorHeld(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class PlainTensorHeld(ProgramEvent, frozen=True):
+    """A module, which stands at ``path`` of a model, has a tensor that does not learn as a plain attribute: no buffer.
+
+    ``site`` is the line that made it, as far as the source shows it.
+    """
+
+    type: str
+    name: str
+    tensor: int
+    model: int
+    path: str
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensor."""
+        return (self.tensor,)
+
+
 class RequiresGradCompared(ProgramEvent, frozen=True):
     """A statement compares ``requires_grad`` with what it wanted (``p.requires_grad == True``) and drops the result."""
 

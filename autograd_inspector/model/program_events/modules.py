@@ -153,6 +153,17 @@ class ParameterWrapped(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class WrittenInLoop(ProgramEvent, frozen=True):
+    """A loop, whose head is at ``site``, has the line at site ``made`` in it, which writes to several parameters."""
+
+    made: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "loop"
+
+
 class ParametersConverted(ProgramEvent, frozen=True):
     """``method`` of a module moved or cast its parameters: ``to``, ``half``, ``cuda``."""
 

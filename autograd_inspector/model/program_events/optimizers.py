@@ -36,6 +36,18 @@ class ParametersRefused(ProgramEvent, frozen=True):
         return self.type
 
 
+class GroupsMade(ProgramEvent, frozen=True):
+    """The class of an optimizer makes its own ``param_groups`` there; read off the text."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.param_groups"
+
+
 class ParametersSelected(ProgramEvent, frozen=True):
     """A line picks parameters by a condition, near the line at site ``made`` that gives an optimizer its own.
 
@@ -174,6 +186,16 @@ class _Step(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The call."""
         return f"{self.type}.step()"
+
+
+class StepNested(_Step, frozen=True):
+    """A step of the optimizer calls that of another one, ``inner``, with the same parameters and options.
+
+    ``rates``: the learning rates of the inner one, which are others than those of the optimizer.
+    """
+
+    inner: str
+    rates: tuple[float, ...]
 
 
 class UpdateDropped(_Step, frozen=True):

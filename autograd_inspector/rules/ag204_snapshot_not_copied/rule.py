@@ -22,6 +22,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.augmented import augmented_data
 from autograd_inspector.rules.ag204_snapshot_not_copied.data_changed import data_changed
 from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edited_state
+from autograd_inspector.rules.ag204_snapshot_not_copied.given import given
 from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
 from autograd_inspector.rules.ag204_snapshot_not_copied.own_state import own_state_loaded
 from autograd_inspector.rules.ag204_snapshot_not_copied.second_names import second_names
@@ -34,7 +35,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The optimizer updates parameters in place, so the "old" values change too: restoring them restores
         nothing, their difference to the new ones is zero, and a comparison always finds no change. A target
-        network that was made by `target = net` is the network itself; an average over clients is the last
+        network that was made by `target = net` is the network itself; a snapshot that was assigned to `.data` is the
+        parameter itself since; an average over clients is the last
         client; in a list to which one tensor was appended repeatedly, all entries are that tensor. An entry
         that is taken of a pool (`old = pool[i]`) is what is assigned there next. The same holds for a second
         name, `returns = advantages; returns += values`, and for the input of a module with `inplace=True`: a
@@ -78,6 +80,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from second_names(analysis)
     yield from overwritten(analysis)
     yield from own_state_loaded(analysis)
+    yield from given(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:

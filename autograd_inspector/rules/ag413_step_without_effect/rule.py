@@ -10,8 +10,10 @@ from autograd_inspector.advice.remedies.protocol import moved_beside
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.idle_schedulers import (
     CopiedGroups,
+    CopiedRates,
     LeftBehind,
     copied_groups,
+    copied_rates,
     left_behind,
 )
 from autograd_inspector.analysis.optimizers.idle_steps import (
@@ -95,6 +97,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _left_behind(analysis, behind)
     for copied in copied_groups(analysis):
         yield _copied_groups(analysis, copied)
+    for rates in copied_rates(analysis):
+        yield _copied_rates(analysis, rates)
     for stopped in no_longer_moved(analysis):
         yield _no_longer_moved(analysis, stopped)
     for early in left_early(analysis):
@@ -190,15 +194,38 @@ def _copied_groups(analysis: Analysis, found: CopiedGroups) -> Problem:
         "warning",
         f"{kinds} changes the lr in the param_groups of {outer}, which are copies: {inner}, which steps with the same "
         "parameters, has other param_groups, and its lr stays the same",
-        f"Share the groups: `self.param_groups = inner.param_groups` in {outer}, or create the scheduler for the inner "
-        "optimizer.",
+        _SHARE.format(outer),
         analysis.places(
+            (found.groups, "param_groups copied here"),
             *((made, "scheduler created here") for made in found.made),
             (found.stepped, "scheduler stepped here"),
             (found.step, "steps with its own lr here"),
             (found.inner, "optimizer created here"),
         ),
         (kinds, outer, inner, "lr", "param_groups"),
+        ops=(found.step.op,),
+    )
+
+
+_SHARE = (
+    "Share the groups: `self.param_groups = inner.param_groups` in {}, or create the scheduler for the inner optimizer."
+)
+
+
+def _copied_rates(analysis: Analysis, found: CopiedRates) -> Problem:
+    outer, inner = found.wrapper.type, found.nested.inner
+    return Problem(
+        "warning",
+        f"the lr in the param_groups of {outer} changes, and they are copies: {inner}, which {outer}.step() calls with the "
+        "same parameters, has other param_groups, and its lr stays the same",
+        _SHARE.format(outer),
+        analysis.places(
+            (found.groups, "param_groups copied here"),
+            (found.nested, "steps with its own lr here"),
+            (found.step, "called with another lr in the copies here"),
+            (found.wrapper, "optimizer created here"),
+        ),
+        (outer, inner, "lr", "param_groups"),
         ops=(found.step.op,),
     )
 

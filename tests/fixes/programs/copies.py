@@ -32,6 +32,24 @@ net.load_state_dict(best)
         by("`copy.deepcopy(model.state_dict())` of a model", "net.state_dict()", "copy.deepcopy(net.state_dict())"),
         symptom="not torch.equal(start, net.weight)",
     ),
+    "a snapshot becomes the parameter": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1, bias=False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+best = net.weight.detach().clone()
+start, x = best.clone(), torch.randn(3, 4)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        net.weight.data = best
+""",
+        by("Assign a copy of the snapshot, `.clone()`", "data = best", "data = best.clone()"),
+        by("`p.copy_(value)`", "net.weight.data = best", "net.weight.copy_(best)"),
+        symptom="not torch.equal(start, net.weight)",
+    ),
     "an optimizer's snapshot is its live state": case(
         "AG204",
         """

@@ -130,6 +130,62 @@ with torch.no_grad():
         ),
         symptom="not average[1].running_mean.any()",
     ),
+    "the statistics of the wrong model are computed": case(
+        "AG416",
+        """
+net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 1))
+average = torch.optim.swa_utils.AveragedModel(net)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.linspace(-1, 1, 32).reshape(8, 4)
+for _ in range(3):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+    average.update_parameters(net)
+torch.optim.swa_utils.update_bn([x], net)
+average.eval()
+with torch.no_grad():
+    average(x)
+    mean = average.module[0](x).mean(0)
+""",
+        by(
+            "torch.optim.swa_utils.update_bn(loader, average)",
+            "torch.optim.swa_utils.update_bn([x], net)",
+            "torch.optim.swa_utils.update_bn([x], average)",
+        ),
+        symptom="not torch.allclose(average.module[1].running_mean, mean, atol=1e-5)",
+    ),
+    "a load leaves out a plain tensor": case(
+        "AG416",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = torch.zeros(4)
+        self.out = nn.Linear(4, 1)
+    def forward(self, x):
+        if self.training:
+            with torch.no_grad():
+                self.mean += 0.5 * (x.mean(0) - self.mean)
+        return self.out(x - self.mean)
+net, restored = Net(), Net()
+optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.linspace(1, 2, 32).reshape(8, 4)
+for _ in range(3):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+restored.load_state_dict(net.state_dict())
+restored.eval()
+with torch.no_grad():
+    restored(x)
+""",
+        by(
+            "Register it as a buffer, which state_dict() has: `self.register_buffer('mean', ...)`",
+            "self.mean = torch.zeros(4)",
+            "self.register_buffer('mean', torch.zeros(4))",
+        ),
+        symptom="not torch.equal(net.mean, restored.mean)",
+    ),
     "a target that nothing calls": case(
         "AG416",
         FOLLOW

@@ -40,7 +40,8 @@ class BareTensors:
         self._told.clear()
 
 
-def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def tensors_held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """(attribute, tensor) of those that are plain attributes of a module."""
     attributes: dict[Any, Any] = own_attributes(module) or {}
     try:
         if _NO_TENSORS.issuperset(map(type, dict.values(attributes))):
@@ -48,5 +49,9 @@ def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     except RuntimeError:  # Another thread changes it.
         pass
     for name, value in items_of(attributes):
-        if issubclass(type(value), Tensor) and type(name) is str and needs_grad(value) and is_leaf(value):
+        if issubclass(type(value), Tensor) and type(name) is str:
             yield name, value
+
+
+def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    return ((name, value) for name, value in tensors_held(module) if needs_grad(value) and is_leaf(value))

@@ -24,6 +24,7 @@ from autograd_inspector.capture.observers.modules.known import KnownModules, Pla
 from autograd_inspector.capture.observers.modules.own_switches import OwnSwitches
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
 from autograd_inspector.capture.observers.modules.plain_containers import PlainContainers
+from autograd_inspector.capture.observers.modules.plain_tensors import PlainTensors
 from autograd_inspector.capture.observers.modules.switches import Switches
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
@@ -51,6 +52,7 @@ class Modules:
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self.contents = Contents(recording)
         self._bare = BareTensors(recording)
+        self._plain_tensors = PlainTensors(recording)
         self._containers = PlainContainers(recording)
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
@@ -122,6 +124,7 @@ class Modules:
         root, path = place
         self.own_switches.called(module, place)
         if outermost_call:
+            self._meet_evaluated()
             self._switches.called(root.number, path)
             if self.given is not None:
                 self.given(root.number, module, (*args, *kwargs.values()))
@@ -196,6 +199,7 @@ class Modules:
         self.own_switches.fold()
         self.contents.fold(self.roots)
         self._bare.fold()
+        self._plain_tensors.fold()
         self._containers.fold()
 
     def settle(self, tensors: Mapping[int, int], models: Mapping[int, int]) -> None:
@@ -278,6 +282,7 @@ class Modules:
             if former is not None:
                 self._contained(former, root, path)
             self._bare.look(number, path, child)
+            self._plain_tensors.look(number, path, child)
             self._containers.look(number, path, child)
         inside = [child for _, child in modules]
         self._switches.met(inside)
@@ -311,7 +316,8 @@ class Modules:
         number, before = self._met, self._met_modules.place_of(model)
         root = Root(model, number)
         self.roots[number], self._met = root, number + 1
-        root.variable = variable_of(model, self.recording.stacks.stop) or self._hints.get(id(model), "")
+        taken = {other.variable for other in self.roots.values() if other.ref() is not None}
+        root.variable = variable_of(model, self.recording.stacks.stop, taken) or self._hints.get(id(model), "")
         if before is not None and before.gone:
             whole = before.root.number
             root.predecessor = whole
@@ -356,6 +362,15 @@ class Modules:
         for _, candidate in held_modules(self.recording.stacks.stop, self._unknown):
             if self.path_of(candidate) is None:
                 self.scan(self._outermost(candidate))
+
+    def _meet_evaluated(self) -> None:
+        """Meet the models that the program put into eval mode: an average may be called later, or elsewhere.
+
+        Before that, what it is to follow tells nothing of what it has beside: its statistics.
+        """
+        for model in self._switches.waiting():
+            if self.path_of(model) is None and any(True for _ in parameters_of(model)):
+                self.scan(self._outermost(model))
 
     def alive(self) -> list[nn.Module]:
         """The roots that the program still holds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import repeat
 from operator import is_
 from types import FrameType
@@ -25,12 +25,17 @@ def outermost(module: nn.Module, stop: FrameType | None, chosen: Chosen | None) 
     return best
 
 
-def variable_of(module: nn.Module, stop: FrameType | None) -> str:
-    """The outermost variable that holds a module, else a place in one, "" when none does (``self`` is no name)."""
+def variable_of(module: nn.Module, stop: FrameType | None, taken: Collection[str] = ()) -> str:
+    """The outermost variable that holds a module, else a place in one, "" when none does (``self`` is no name).
+
+    What is ``taken`` is the name of another one: a helper calls all that it is given by the same.
+    """
 
     def it(entries: Iterable[Any]) -> Iterator[bool]:
         return map(is_, entries, repeat(module))
 
-    names = [name for name, held in held_modules(stop, it) if held is module and not name.startswith("_")]
-    variables = [name for name in names if name.isidentifier() and name != "self"]
-    return (variables or [name for name in names if name != "self"] or [""])[-1].removeprefix("self.")
+    found = [name for name, held in held_modules(stop, it) if held is module and not name.startswith("_")]
+    names = [name for name in found if name != "self"]
+    variables = [name for name in names if name.isidentifier()]
+    own = [name for name in (*names, *variables) if name.removeprefix("self.") not in taken]
+    return (own or variables or names or [""])[-1].removeprefix("self.")

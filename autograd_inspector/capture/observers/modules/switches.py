@@ -29,6 +29,8 @@ _TORCHS = nn.Module.train.__code__.co_filename
 _METHODS = frozenset({"train", "eval"})
 _UNMET = 8
 """Of a module that was never met so many switches are kept, the last ones."""
+_TOLD = 50
+"""So many modules that were never met are told of: a program may keep a thousand models, and look for each in all."""
 
 
 class Switches:
@@ -45,6 +47,9 @@ class Switches:
         """What was put into eval mode, by model and path, and was not called since."""
         self._unmet: dict[int, tuple[weakref.ref[nn.Module], list[tuple[int, ModeSwitched]]]] = {}
         """What befell modules that were never met, by Python's ids, each with its number among all of that."""
+        self._untold: list[weakref.ref[nn.Module]] = []
+        """Those of them that were put into eval mode since ``waiting`` was asked."""
+        self._told = 0
         self._numbers = count()
         self._passing_on = PassingOn(recording, guard, place_of)
 
@@ -63,6 +68,9 @@ class Switches:
             ref, switches = self._unmet.get(id(module), (None, []))
             if ref is None or ref() is not module:
                 ref, switches = self._unmet[id(module)] = weakref.ref(module), []
+                if not training and self._told < _TOLD:
+                    self._untold.append(ref)
+                    self._told += 1
             switches.append((next(self._numbers), event))
             del switches[:-_UNMET]
             return
@@ -83,6 +91,11 @@ class Switches:
         events = [self._pending.pop(key) for key in keys]
         if events and not torch.is_grad_enabled():
             self._looked(events)
+
+    def waiting(self) -> list[nn.Module]:
+        """The modules that were put into eval mode and that nobody has met, whoever calls them: each is told once."""
+        unmet, self._untold = self._untold, []
+        return [module for ref in unmet if (module := ref()) is not None and self._place_of(module) is None]
 
     def met(self, modules: Iterable[nn.Module]) -> None:
         """Modules have places now: what befell them before is put where it belongs in the order of events."""

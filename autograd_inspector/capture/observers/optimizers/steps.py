@@ -17,6 +17,7 @@ from autograd_inspector.capture.observers.optimizers.closures import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.leaving_early import left_behind, returns_in_loops
+from autograd_inspector.capture.observers.optimizers.nested_steps import NestedSteps
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.refusals import note_layouts
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
@@ -57,6 +58,7 @@ class Steps:
         self._guard = guard
         self._optimizers = optimizers
         self._aside = StandingAside(recording)
+        self._nested = NestedSteps(recording)
         self._still: dict[int, int] = {}
         """Optimizers whose steps leave some version counters as they were -> how many more are watched."""
         self.options: StrayOptions | None = None
@@ -84,6 +86,10 @@ class Steps:
             self.recording.here() and self.recording.active()
         ):  # A step inside a step is part of it, unless the closure calls it.
             self._guard.run(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
+        elif self.recording.pauses and self.recording.here():
+            outer = self.recording.pauses[-1]
+            if isinstance(outer, OpenStep):
+                self._guard.run(self._nested.begins, optimizer, outer)
 
     def begin_compiled(self, optimizer: Optimizer, frame: FrameType) -> None:
         """A step runs as compiled code, which calls no hooks; it is over when that frame is told to be, or is gone."""
