@@ -49,6 +49,7 @@ from autograd_inspector.model.program_events.modules import (
     ResultDiscarded,
 )
 from autograd_inspector.model.program_events.optimizers import (
+    AverageLeft,
     LiveStateLoaded,
     LoadRefused,
     OptimizerCreated,
@@ -100,6 +101,7 @@ from autograd_inspector.model.program_events.ranks import (
 
 __all__ = [
     "AttributeSwitched",
+    "AverageLeft",
     "Awaited",
     "BareTensorHeld",
     "Communicated",
@@ -238,6 +240,7 @@ Event = (
     | ZeroGradCalled
     | OptimizerModeMet
     | UpdateDropped
+    | AverageLeft
     | StepLeftEarly
     | SteppedAccumulating
     | ScalerRefused
