@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
     GradientModified,
     GradientsReturned,
+    HookEnds,
     IndependentResult,
     NamedAgain,
     OnceDifferentiable,
@@ -113,6 +114,7 @@ __all__ = [
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "HookEnds",
     "HooksLost",
     "IndependentResult",
     "LayerComputed",
@@ -222,6 +224,7 @@ Event = (
     | StatementIdle
     | NamedAgain
     | IndependentResult
+    | HookEnds
     | GradientModified
     | GradientsReturned
     | GradientsGone

@@ -18,6 +18,7 @@ from autograd_inspector.model.remedy import Remedies, SetArgument, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag205_result_discarded.averages import not_kept
+from autograd_inspector.rules.ag205_result_discarded.solved_in_hooks import not_returned
 from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
 from autograd_inspector.rules.ag205_result_discarded.written_copies import written_in_vain
 
@@ -87,6 +88,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
     yield from unread_derivatives(analysis)
+    yield from not_returned(analysis)
     yield from not_kept(analysis)
 
 
