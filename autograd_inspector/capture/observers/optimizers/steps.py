@@ -37,12 +37,12 @@ from autograd_inspector.model.op import Trait, Write
 from autograd_inspector.model.program_events import AverageLeft, StepLeftEarly, SteppedAccumulating, UpdateDropped
 
 STEP = int(Trait.STEP)
-_OWN = "step"
-"""The method that makes an optimizer of the program's own."""
+_STATE = "state"
+"""What the code of a class names that keeps something from step to step."""
 _WATCHED = 2
 """Steps of an optimizer that are watched call by call."""
 _FIRST = 3
-"""So many first steps of a class of the program's own are watched: one makes the state, the others go on with it."""
+"""So many first steps are watched of a class whose own code has state: one makes it, the others go on with it."""
 
 
 class Compared(Protocol):
@@ -135,7 +135,7 @@ class Steps:
             step.watch = StepWatch(recording, step.parameters)
             told.append(step.watch.note)
         own = recording.steppers.get((record.module, record.type), ())
-        if record.steps < _FIRST and any(code.co_name == _OWN for code in own):
+        if record.steps < _FIRST and any(_STATE in code.co_names for code in own):
             step.states = StateWatch(recording, step.state, step.parameters)
             told.append(step.states.note)
         if told:
