@@ -106,8 +106,22 @@ def outcome(analysis: Analysis, cut: GradientCut) -> str:
     tensors = analysis.capture.tensors
     if cut.kept:
         return join_names(names_of(analysis, cut.kept), 3)
+    place = kept_at(analysis, cut)
+    if place is not None:
+        return place.assigned
     assigned = next((tensors[t].variable for t in reversed(cut.through) if tensors[t].variable), "")
     return _output(analysis, op) or assigned or f"the result of `{op.name}`"
+
+
+def kept_at(analysis: Analysis, cut: GradientCut) -> Location | None:
+    """Where an attribute got the value of a loss term: of all that was computed in that mode, only that is read outside."""
+    capture, region = analysis.capture, cut.ops[0].region
+    if cut.added < 0 or not region:
+        return None
+    starts = [(t, cut.added) for t in capture.ops[cut.added].inputs if not capture.tensors[t].requires_grad]
+    last = next((op for op, _ in analysis.flow.upstream(starts) if op.region == region), None)
+    place = capture.place(last.site) if last is not None else None
+    return place if place is not None and "." in place.assigned else None
 
 
 def _output(analysis: Analysis, op: Op) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.cut_problems import cut_problem, outcome
+from msgspec.structs import replace
+
+from autograd_inspector.advice.cut_problems import cut_problem, kept_at, outcome
 from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
@@ -34,12 +36,14 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
         # One graph for all losses would be freed by the first of them.
         fix = _AGAIN
     fix = _updated(analysis, op) or fix
+    place = kept_at(analysis, cut)
+    kept = [] if place is None else [replace(place, role="value kept here")]
     return cut_problem(
         analysis,
         cut,
         f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
         fix,
-        dedupe_locations([*first, *analysis.user_frames(op.site, "computed here")]),
+        dedupe_locations([*first, *kept, *analysis.user_frames(op.site, "computed here")]),
         (*_told(analysis, region), *_written_in_place(analysis, op), *recorded(analysis, cut, region)),
     )
 

@@ -11,6 +11,7 @@ import autograd_inspector
 from autograd_inspector import Report
 from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.model.program_events import (
+    AverageLeft,
     GradientsReturned,
     LoadRefused,
     ModelLoaded,
@@ -486,6 +487,43 @@ def test_new_values_that_a_step_drops(writes):
     assert [event.at for event in dropped] == ([] if writes else [step.op for step in capture.steps[1:3]])
     assert all(event.tensors == capture.placement.optimizers[0].held for event in dropped)
     assert {capture.place(event.site).source.strip() for event in dropped} <= {"new = p - p.grad"}
+
+
+class Averaging(torch.optim.Optimizer):
+    """Computes a momentum; ``keeps`` says whether its state has it afterwards."""
+
+    def __init__(self, params, *, keeps=False):
+        super().__init__(params, {})
+        self.keeps = keeps
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            state = self.state[p]
+            old = state.setdefault("m", torch.zeros_like(p))
+            new = old.mul(0.9).add(p.grad)
+            p.sub_(new)
+            if self.keeps:
+                state["m"] = new
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_averages_that_a_step_drops(keeps):
+    """Looked at once the first step has made the state: by which calls, of which parameters, and where."""
+    net = nn.Linear(2, 1)
+
+    def program():
+        optimizer = Averaging(net.parameters(), keeps=keeps)
+        for _ in range(5):
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+
+    capture = observe(program)
+    left = capture.events_of(AverageLeft)
+    assert [event.at for event in left] == ([] if keeps else [step.op for step in capture.steps[1:3]])
+    assert all(event.tensors == capture.placement.optimizers[0].held for event in left)
+    assert {(e.entry, e.maker, e.scaled, e.added) for e in left} <= {("m", "zeros_like", "mul", "add")}
+    assert {capture.place(event.site).source.strip() for event in left} <= {"new = old.mul(0.9).add(p.grad)"}
 
 
 def test_later_kinds_come_back_from_a_file():

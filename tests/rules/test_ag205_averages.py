@@ -91,3 +91,139 @@ def test_zeros_that_are_a_beginning():
             optimizer.step()
 
     silent(restarted, integrator)
+
+
+class Own(torch.optim.Optimizer):
+    """Each step is ``update(p, grad, state)`` of every parameter."""
+
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, {"lr": lr})
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.begin(self.state[p], p)
+
+    def begin(self, state, p):
+        """Nothing is there before the first step."""
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.update(p, p.grad, self.state[p])
+
+
+def trained_by(kind, steps=4):
+    net = nn.Linear(4, 2)
+    optimizer = kind(net.parameters())
+    for _ in range(steps):
+        optimizer.zero_grad()
+        net(X).pow(2).mean().backward()
+        optimizer.step()
+    return optimizer.state[net.weight]
+
+
+class Rebound(Own):
+    def update(self, p, grad, state):
+        if not state:
+            state["m"] = torch.zeros_like(p)
+        m = state["m"]
+        m = 0.9 * m + 0.1 * grad  # - product
+        p.sub_(0.1 * m)
+
+
+class Unnamed(Own):
+    def begin(self, state, p):
+        state["m"] = p.new_zeros(p.shape)
+
+    def update(self, p, grad, state):
+        p.sub_(0.1 * state["m"].mul(0.9).add(grad, alpha=0.1))  # - product
+
+
+class Interpolated(Own):
+    def begin(self, state, p):
+        state["m"] = torch.zeros(p.shape)
+
+    def update(self, p, grad, state):
+        m = state["m"].lerp(grad.clamp(-1, 1), 0.1)  # - lerp
+        p.add_(m, alpha=-0.1)
+
+
+@pytest.mark.parametrize(("kind", "line"), [(Rebound, "- product"), (Unnamed, "- product"), (Interpolated, "- lerp")])
+@pytest.mark.parametrize("steps", [3, 40])
+def test_an_average_that_a_step_does_not_keep(kind, line, steps):
+    """State that stays as it was made, in the first step or by the constructor; the line that computes it is named."""
+    finding = diagnosed(
+        lambda: trained_by(kind, steps), "AG205", line, "`m`", "weight", severity="warning", where=kind.update
+    )
+    assert bool(finding.edits) == (kind is Rebound)
+    assert not trained_by(kind)["m"].any()
+
+
+def test_averages_that_a_step_keeps():
+    """Written in place, through an alias, assigned to the entry, or kept by the optimizer in another place."""
+
+    class InPlace(Rebound):
+        def update(self, p, grad, state):
+            m = state.setdefault("m", torch.zeros_like(p))
+            m.mul_(0.9).add_(grad, alpha=0.1)
+            p.sub_(0.1 * m)
+
+    class Aliased(Rebound):
+        def update(self, p, grad, state):
+            m = state.setdefault("m", torch.zeros_like(p))
+            m.data.copy_(m * 0.9 + grad * 0.1)
+            p.sub_(0.1 * m)
+
+    class Exchanged(Rebound):
+        def update(self, p, grad, state):
+            m = state.setdefault("m", torch.zeros_like(p))
+            m.data = m * 0.9 + grad * 0.1
+            p.sub_(0.1 * m)
+
+    class Assigned(Rebound):
+        def update(self, p, grad, state):
+            m = state.setdefault("m", torch.zeros_like(p))
+            m = state["m"] = m * 0.9 + grad * 0.1
+            p.sub_(0.1 * m)
+
+    class Listed(Rebound):
+        def update(self, p, grad, state):
+            state.setdefault("zero", torch.zeros_like(p))
+            kept = self.__dict__.setdefault("kept", {})
+            kept[p] = state["zero"] * 0.9 + grad * 0.1
+            p.sub_(0.1 * kept[p])
+
+    silent(*(lambda kind=kind: trained_by(kind) for kind in (InPlace, Aliased, Exchanged, Assigned, Listed)))
+
+
+def test_state_that_a_step_only_looks_at():
+    """An average that is looked ahead of, one that is written every other step, and an anchor that never moves."""
+
+    class Ahead(Own):
+        def update(self, p, grad, state):
+            m = state.setdefault("m", torch.zeros_like(p))
+            m.mul_(0.9).add_(grad)
+            p.sub_(0.1 * (grad + 0.9 * m))
+
+    class Scaled(Own):
+        """What is divided by is measured from time to time only."""
+
+        def update(self, p, grad, state):
+            if not state:
+                state |= {"t": 0, "m": torch.zeros_like(p), "h": torch.zeros_like(p)}
+            state["t"] += 1
+            state["m"].lerp_(grad, 0.1)
+            if state["t"] % 10 == 0:
+                state["h"].lerp_(grad * grad, 0.1)
+            p.sub_(0.1 * state["m"] / (state["h"] * 0.5 + 1))
+            p.sub_(0.1 * grad / (state["h"] + 1))
+
+    class Anchored(Own):
+        def begin(self, state, p):
+            state["start"] = p.detach().clone()
+
+        def update(self, p, grad, state):
+            p.sub_(0.1 * (grad + 0.01 * (p - state["start"])))
+
+    silent(*(lambda kind=kind: trained_by(kind) for kind in (Ahead, Scaled, Anchored)))

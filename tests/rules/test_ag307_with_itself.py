@@ -49,9 +49,11 @@ def test_two_hooks_that_store_under_one_key():
         kept = features({"student": student, "teacher": teacher}, lambda name: name)
         return F.mse_loss(kept["student"], kept["teacher"])
 
-    diagnosed(
+    finding = diagnosed(
         lambda: trained(one_key), "AG307", "F.mse_loss", "teacher.0", "always zero", severity="warning", where=one_key
     )
+    stored = [place.source for place in finding.locations if place.role == "stored by the hook here"]
+    assert stored == ["kept[key(name)] = output"]
     calm(lambda: trained(two_keys))
 
 

@@ -251,3 +251,51 @@ def test_rows_of_a_frozen_table():
         lambda: prompted(shared), "AG407", "nn.Parameter(rows_of(table))", "weight", severity="warning", where=prompted
     )
     calm(lambda: prompted(lambda table: table.weight[:2].detach().clone()))
+
+
+def clients(take, give=None, rounds=2):
+    """Each trains from the same arrays in turn, which ``take`` puts into its net; ``give``: what the next one gets."""
+    arrays = [p.detach().numpy().copy() for p in nn.Linear(4, 1).parameters()]
+    nets = [nn.Linear(4, 1) for _ in range(rounds)]
+    for net in nets:
+        take(net, arrays)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(2):
+            trained(optimizer, net(X).pow(2).mean())
+        arrays = arrays if give is None else give(net)
+    return nets
+
+
+def assigned(net, arrays):
+    state = dict(zip(net.state_dict(), map(torch.from_numpy, arrays), strict=True))
+    net.load_state_dict(state, assign=True)  # assigned
+
+
+def given_the_array(net, arrays):
+    for p, array in zip(net.parameters(), arrays, strict=True):
+        p.data = torch.from_numpy(array)  # assigned
+
+
+@pytest.mark.parametrize("take", [assigned, given_the_array])
+def test_arrays_that_several_models_are_trained_on(take):
+    """Each tensor over an array has a storage of its own, and the second model begins where the first one ended."""
+    diagnosed(lambda: clients(take), "AG407", "# assigned", "weight", "share memory", severity="warning", where=take)
+
+
+def test_arrays_that_are_copied_or_handed_on():
+    """Loaded by copying, cloned, copied before, or passed from one model to the next, which goes on with it."""
+
+    def loaded(net, arrays):
+        net.load_state_dict(dict(zip(net.state_dict(), map(torch.from_numpy, arrays), strict=True)))
+
+    def cloned(net, arrays):
+        assigned(net, [array.copy() for array in arrays])
+
+    def alone(net, arrays):
+        state = dict(zip(net.state_dict(), map(torch.tensor, arrays), strict=True))
+        net.load_state_dict(state, assign=True)
+
+    def own(net):
+        return [p.detach().numpy() for p in net.parameters()]
+
+    calm(lambda: clients(loaded), lambda: clients(cloned), lambda: clients(alone), lambda: clients(assigned, own))

@@ -294,3 +294,36 @@ def test_actor_that_is_in_no_optimizer():
 
     report = inspected(program)
     assert [finding.rule for finding in report.findings if finding.severity != "info"] == ["AG404"]
+
+
+class Gated(nn.Module):
+    """Keeps a term for the loss, as layers with experts do."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.out, self.balance = nn.Linear(4, 4), nn.Linear(4, 1), None
+
+    def forward(self, x):
+        share = self.gate(x).softmax(-1).mean(0)
+        self.balance = share.pow(2).sum()  # kept
+        return self.out(x * share)
+
+
+def test_a_term_that_another_pass_overwrites():
+    """The attribute that keeps the term is named, with the line that sets it, and not what the other pass returned."""
+    x = torch.randn(8, 4)
+
+    def program():
+        net = Gated()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            loss = net(x).pow(2).mean()
+            with torch.no_grad():
+                net(x)
+            optimizer.zero_grad()
+            (loss + 0.1 * net.balance).backward()
+            optimizer.step()
+
+    finding = diagnosed(program, "AG102", "torch.no_grad()", "gate.weight", severity="warning")
+    assert finding.message.startswith("self.balance was computed while")
+    assert any("# kept" in (place.source or "") for place in finding.locations)

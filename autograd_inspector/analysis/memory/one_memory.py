@@ -15,6 +15,7 @@ from autograd_inspector.model.program_events import ModelLoaded
 from autograd_inspector.model.tensor import TensorRecord
 
 _NO_EDIT = Trait.STEP | Trait.BACKWARD
+_FROM_ARRAY = "from_numpy"
 
 
 class Shared(Struct, frozen=True):
@@ -35,7 +36,12 @@ class OneMemory:
         """Parameter -> the last assignment to its ``.data``."""
         self._edits: dict[int, list[Op]] = {}
         """Parameter -> the program's own ops that modified it, itself or through what shows its memory."""
+        self._arrived: dict[int, list[int]] = {}
+        """Storage -> the ops that made tensors over it, of an array that the program did not get from a tensor."""
         for op in capture.ops:
+            if op.name == _FROM_ARRAY and not op.inputs:
+                for tensor in op.outputs:
+                    self._arrived.setdefault(capture.tensors[tensor].storage, []).append(op.index)
             for write in op.writes if not op.has(_NO_EDIT) else ():
                 if assigns(op):
                     self._assigned[write.tensor] = op
@@ -65,6 +71,18 @@ class OneMemory:
             steps and any(op.index > steps[0] and not self._loads(op) for op in edits)
             for steps, edits in zip(stepped, edited, strict=True)
         )
+
+    def taken_in_again(self, pair: Shared) -> bool:
+        """Whether optimizers step both, each for a time, and the array was taken in again after the first had changed it.
+
+        The program that passes the array twice means its values; who passes on what was trained passes another one.
+        """
+        storage = self._memory(self._capture.tensors[pair.joined]).storage
+        first, later = (self.steps_of(tensor, -1) for tensor in (pair.owner, pair.joined))
+        if not first or not later or later[0] < pair.since:
+            return False
+        arrivals = self._arrived.get(storage, ())
+        return any(before < first[0] for before in arrivals) and any(first[0] < at < later[0] for at in arrivals)
 
     def learn_both(self, pair: Shared) -> bool:
         """Whether optimizers step both with gradients of their own, and each is all of the memory."""

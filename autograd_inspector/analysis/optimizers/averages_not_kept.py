@@ -10,6 +10,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import AverageLeft
 
 _MOST = 6
 """So many ops may lie between a gradient and the average that it enters."""
@@ -22,6 +23,22 @@ class AverageNotKept(Struct, frozen=True):
     op: Op
     states: tuple[int, ...]
     born: Op
+
+
+def averages_left_in_steps(analysis: Analysis) -> Iterator[tuple[AverageLeft, ...]]:
+    """The same within the steps of an optimizer, for each entry of its state and line; at least two began with the zeros."""
+    by_line: dict[tuple[int, str, int], list[AverageLeft]] = {}
+    for event in analysis.capture.events_of(AverageLeft):
+        scales = is_a(event.scaled, OpKind.INTERPOLATES) if event.scaled == event.added else _is_sum(event)
+        if scales and is_a(event.maker, OpKind.RETURNS_ZEROS):
+            by_line.setdefault((event.optimizer, event.entry, event.site), []).append(event)
+    for events in by_line.values():
+        if len(events) > 1:
+            yield tuple(events)
+
+
+def _is_sum(event: AverageLeft) -> bool:
+    return is_a(event.scaled, OpKind.MULTIPLIES) and is_a(event.added, OpKind.ADDS)
 
 
 def averages_not_kept(analysis: Analysis) -> Iterator[AverageNotKept]:

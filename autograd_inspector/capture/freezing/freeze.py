@@ -27,7 +27,7 @@ from autograd_inspector.capture.freezing.selected_parameters import selected_par
 from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
-from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
+from autograd_inspector.capture.freezing.unreturned_results import hook_ends, unreturned_results
 from autograd_inspector.capture.freezing.written_in_loops import written_in_loops
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
@@ -86,6 +86,7 @@ def freeze(
         *lost_gradient_copies(recording),
         *lost_sums(recording),
         *unreturned_results(recording),
+        *hook_ends(recording),
         *idle_statements(recording),
         *second_names(recording),
         *gradients_gone(recording),

@@ -19,8 +19,9 @@ from autograd_inspector.capture.recording.raw_records import (
 )
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.op import Trait
-from autograd_inspector.model.program_events import ResultDiscarded
+from autograd_inspector.model.program_events import HookEnds, ResultDiscarded
 
+_DIFFERENTIATES = "grad"
 _ASIDE = int(Trait.STEP | Trait.INNER | Trait.EXPORT | Trait.COLLECTIVE)
 
 
@@ -43,6 +44,20 @@ def unreturned_results(recording: Recording) -> Iterator[ResultDiscarded]:
             last = indices[-1]
             on = dict.fromkeys(hook.tensor for hook in recording.tensor_hooks if hook.name == hooks[code])
             yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(on), in_hook=True)
+
+
+def hook_ends(recording: Recording) -> Iterator[HookEnds]:
+    """One event for each hook that returns nothing, and differentiated while it ran."""
+    hooks = {code: name for code, name in recording.hook_codes.items() if not any(value_returns(code))}
+    asking = {
+        code
+        for _, op in (recording.ops.items() if hooks else ())
+        if op[OP_NAME] == _DIFFERENTIATES and op[OP_TRAITS] & Trait.BACKWARD and op[OP_SITE] >= 0
+        for code, _, _ in recording.stacks.chains[op[OP_SITE]]
+    }
+    for code in asking & hooks.keys():
+        last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+        yield HookEnds(len(recording.ops), recording.stacks.of_code(code, last), hooks[code])
 
 
 def _code(recording: Recording, op: RawOp) -> CodeType | None:

@@ -6,6 +6,8 @@ import dis
 from collections.abc import Iterator
 from types import CodeType
 
+_KEEPS = frozenset({"STORE_SUBSCR", "STORE_ATTR"})
+
 
 def instructions(code: CodeType) -> Iterator[dis.Instruction]:
     """Those of a code, in which all constants but True and False read as None.
@@ -23,6 +25,16 @@ def attribute_lines(code: CodeType, name: str) -> Iterator[int]:
         positions = instruction.positions
         line = line if positions is None or positions.lineno is None else positions.lineno
         if instruction.opname == "STORE_ATTR" and instruction.argval == name:
+            yield line
+
+
+def entry_lines(code: CodeType) -> Iterator[int]:
+    """The lines of a function that set an entry, or an attribute: where it keeps what it was given."""
+    line = code.co_firstlineno
+    for instruction in instructions(code):
+        positions = instruction.positions
+        line = line if positions is None or positions.lineno is None else positions.lineno
+        if instruction.opname in _KEEPS:
             yield line
 
 

@@ -102,6 +102,8 @@ class Registry:
         """Told the address of each StorageImpl that was not met before, and the storage."""
         self.storages: dict[int, int] = {}
         """Address of a StorageImpl -> the number of that memory."""
+        self._arrays: dict[int, int] = {}
+        """Where the memory of an array begins -> the address of the first StorageImpl that was made over it."""
         self._numbered = 0
         self._sweep_at = _MANY
         self._same: dict[Any, Any] = {}
@@ -206,6 +208,22 @@ class Registry:
         if address is not None and memory is not None:
             memory._weak_ref()
             self.storages[address] = storage
+
+    def from_array(self, tensor: Tensor) -> None:
+        """A tensor was made over the memory of an array: of one that others live on it has their number.
+
+        Each call makes a StorageImpl of its own, which keeps the array alive.
+        """
+        address, memory = address_of(tensor), storage_of(tensor)
+        if address is None or memory is None or address in self.storages or not memory.nbytes():
+            return
+        first = self._arrays.get(memory.data_ptr(), -1)
+        if first in self.storages and not storage_expired(first):
+            self._share(tensor, self.storages[first])
+            return
+        if len(self._arrays) >= self._sweep_at:
+            self._arrays.clear()
+        self._arrays[memory.data_ptr()] = address
 
     def refresh(self, number: int, tensor: Tensor) -> None:
         """Read a tensor's layout again: ``.data = `` and ``module.to()`` change it under the same object."""

@@ -20,6 +20,7 @@ from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
     GradientModified,
     GradientsReturned,
+    HookEnds,
     IndependentResult,
     NamedAgain,
     OnceDifferentiable,
@@ -51,6 +52,7 @@ from autograd_inspector.model.program_events.modules import (
     WrittenInLoop,
 )
 from autograd_inspector.model.program_events.optimizers import (
+    AverageLeft,
     GroupsMade,
     LiveStateLoaded,
     LoadRefused,
@@ -104,6 +106,7 @@ from autograd_inspector.model.program_events.ranks import (
 
 __all__ = [
     "AttributeSwitched",
+    "AverageLeft",
     "Awaited",
     "BareTensorHeld",
     "Communicated",
@@ -116,6 +119,7 @@ __all__ = [
     "GradientsLeftLocal",
     "GradientsReturned",
     "GroupsMade",
+    "HookEnds",
     "HooksLost",
     "IndependentResult",
     "LayerComputed",
@@ -229,6 +233,7 @@ Event = (
     | StatementIdle
     | NamedAgain
     | IndependentResult
+    | HookEnds
     | GradientModified
     | GradientsReturned
     | GradientsGone
@@ -249,6 +254,7 @@ Event = (
     | ZeroGradCalled
     | OptimizerModeMet
     | UpdateDropped
+    | AverageLeft
     | StepLeftEarly
     | StepNested
     | SteppedAccumulating

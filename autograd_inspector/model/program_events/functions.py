@@ -120,6 +120,17 @@ class StartRefused(ProgramEvent, frozen=True):
         return "torch.autograd.backward()"
 
 
+class HookEnds(ProgramEvent, frozen=True):
+    """A hook of that name differentiated while backward called it, and returns nothing; ``site`` is its last line."""
+
+    name: str
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.name
+
+
 class IndependentResult(ProgramEvent, frozen=True):
     """torch.func.grad, or vjp, of a function whose result depends on none of the tensors that it is differentiated by.
 

@@ -266,7 +266,8 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
 
     ``again``: so many hooks from the same place of the program it had already. ``returns``: the lines of a forward hook
     that return something in place of the module's output. ``changed``: variables that it shares with the hook that the
-    same place made before, and that had another value when that one was registered.
+    same place made before, and that had another value when that one was registered. ``stores``: the lines of a forward
+    hook that set an entry or an attribute.
     """
 
     type: str
@@ -276,6 +277,7 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     again: int = 0
     returns: tuple[int, ...] = ()
     changed: tuple[str, ...] = ()
+    stores: tuple[int, ...] = ()
 
     @property
     def api(self) -> str:

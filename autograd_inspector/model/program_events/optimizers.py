@@ -207,6 +207,20 @@ class UpdateDropped(_Step, frozen=True):
     tensors: tuple[int, ...]
 
 
+class AverageLeft(_Step, frozen=True):
+    """A step computed a new tensor of ``state[p][entry]`` and of a gradient, kept it nowhere, and wrote no such entry.
+
+    ``scaled`` is the call that read the entry, ``added`` the one where the gradient came in (the same of ``lerp``), at
+    ``site``; ``maker`` is the call that had made the entry. ``tensors`` are the parameters.
+    """
+
+    tensors: tuple[int, ...]
+    entry: str
+    maker: str
+    scaled: str
+    added: str
+
+
 class StepLeftEarly(_Step, frozen=True):
     """A step moved no parameter behind the first one without a gradient; ``tensors`` are those that had one.
 

@@ -23,6 +23,7 @@ from autograd_inspector.rules.ag109_unwanted_gradient.pulled_back import pulled_
 from autograd_inspector.rules.ag109_unwanted_gradient.shared_target import shared_with_the_teacher
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
 from autograd_inspector.rules.ag109_unwanted_gradient.trained_target import learning_teachers
+from autograd_inspector.rules.ag109_unwanted_gradient.written_target import filled_targets
 from autograd_inspector.rules.ag109_unwanted_gradient.written_values import written_values
 
 
@@ -59,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from learning_teachers(analysis)
     yield from shared_with_the_teacher(analysis)
     yield from moving_constants(analysis)
+    yield from filled_targets(analysis)
     yield from pulled_back(analysis)
     yield from without_a_constant(analysis)
     yield from map(partial(_summed, analysis), mixed(analysis))

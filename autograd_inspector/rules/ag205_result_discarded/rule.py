@@ -9,7 +9,6 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.optimizers.averages_not_kept import AverageNotKept, averages_not_kept
 from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, lost_loads
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
@@ -18,6 +17,8 @@ from autograd_inspector.model.program_events import ResultDiscarded
 from autograd_inspector.model.remedy import Remedies, SetArgument, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag205_result_discarded.averages import not_kept
+from autograd_inspector.rules.ag205_result_discarded.solved_in_hooks import not_returned
 from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
 from autograd_inspector.rules.ag205_result_discarded.written_copies import written_in_vain
 
@@ -87,7 +88,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
     yield from unread_derivatives(analysis)
-    yield from (_not_kept(analysis, average) for average in averages_not_kept(analysis))
+    yield from not_returned(analysis)
+    yield from not_kept(analysis)
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
@@ -192,23 +194,6 @@ def _unreturned(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         tuple(names),
         ops=tuple(event.at for event in events),
         cures=tuple((ReturnIt(place),) for place in analysis.user_frames(event.site, "")[:1]),
-    )
-
-
-def _not_kept(analysis: Analysis, average: AverageNotKept) -> Problem:
-    """The state of an update is zero in each step, for what is computed of it goes nowhere."""
-    names = names_of(analysis, average.states)
-    it, them = agree(names, "it was", "they were"), agree(names, "it", "them")
-    return Problem(
-        "warning",
-        f"`{average.op.name}` computes a new average of the gradients from {summarize_names(names)} in each step, and nothing "
-        f"writes it back: {summarize_names(names)} {agree(names, 'is', 'are')} zero in each step, as {it} made",
-        f"Write the new average into {them}: `m.mul_(beta).add_(grad, alpha=1 - beta)`, or `m.copy_(new_m)`. An assignment to "
-        "a variable only binds its name to another tensor.",
-        analysis.places((average.op, "computed from zeros here, in each step"), (average.born, "made as zeros here")),
-        tuple(names),
-        ops=(average.op.index,),
-        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(average.op.site, "")[:1]),
     )
 
 

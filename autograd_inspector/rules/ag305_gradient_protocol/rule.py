@@ -44,6 +44,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
+from autograd_inspector.rules.ag305_gradient_protocol.returned_gradients import gradients_only_returned
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaled_after_clipping import scaled_after_clipping
 from autograd_inspector.rules.ag305_gradient_protocol.scaled_each_time import scaled_each_time
@@ -144,7 +145,11 @@ def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tu
     missing = None
     if not step.error and not _closure(analysis, step):
         dropped = gradients_not_stored(analysis, step, since, trainable)
-        missing = dropped or never_called(analysis, step, since, last, trainable)
+        missing = (
+            dropped
+            or never_called(analysis, step, since, last, trainable)
+            or gradients_only_returned(analysis, step, since, trainable)
+        )
     if missing is not None:
         yield "missing", missing
         return

@@ -10,7 +10,7 @@ from autograd_inspector.analysis.memory.one_memory import OneMemory, Shared
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ModelLoaded
-from autograd_inspector.model.remedy import Operand, Remedies, Substitute
+from autograd_inspector.model.remedy import Operand, Remedies, SetArgument, Substitute
 from autograd_inspector.model.rewrites import Share
 from autograd_inspector.model.wording import summarize_names
 
@@ -23,7 +23,7 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
     memory = OneMemory(analysis.capture)
     by_line: dict[object, list[Shared]] = {}
     for pair in memory.pairs():
-        if memory.written_by_both(pair) or memory.moves_frozen_rows(pair):
+        if memory.written_by_both(pair) or memory.moves_frozen_rows(pair) or memory.taken_in_again(pair):
             site = _site(analysis, pair)
             by_line.setdefault(line_of(analysis, site) if site >= 0 else None, []).append(pair)
     for pairs in by_line.values():
@@ -45,10 +45,12 @@ def _cures(analysis: Analysis, memory: OneMemory, pairs: list[Shared]) -> Iterat
     """One parameter where both learn by their gradients, which is what a tie is for; else a copy of the values."""
     site = _site(analysis, pairs[0])
     places = analysis.user_frames(site, "")[:1] if site >= 0 else ()
-    if all(memory.learn_both(pair) for pair in pairs):
+    if all(memory.learn_both(pair) and not memory.taken_in_again(pair) for pair in pairs):
         yield from ((Share(place),) for place in places)
         return
-    if pairs[0].assigned is not None:
+    if any(event.site == site for event in analysis.capture.events_of(ModelLoaded)):
+        yield from ((SetArgument(place, "load_state_dict", "assign", ""),) for place in places)
+    elif pairs[0].assigned is not None:
         yield from ((Substitute(place, "", "{}.clone()"),) for place in places)
     else:
         yield from ((Operand(place, "argument", "{}.detach().clone()"),) for place in places)

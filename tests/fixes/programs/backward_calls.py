@@ -134,6 +134,21 @@ for _ in range(2):
         ),
         symptom=STILL,
     ),
+    "gradients are returned by a transform and stored elsewhere": case(
+        "AG305",
+        NET
+        + """
+from torch.func import functional_call, grad
+for _ in range(2):
+    params = {name: p.detach() for name, p in net.named_parameters()}
+    grads = grad(lambda params: functional_call(net, params, (x,)).mean())(params)
+    for name, p in net.named_parameters():
+        p.own_grad = grads[name]
+    optimizer.step()
+""",
+        by("Store the gradients before step(): `p.grad = g` for each parameter", "p.own_grad =", "p.grad ="),
+        symptom=STILL,
+    ),
     "backward is given some inputs": case(
         "AG301",
         NET

@@ -155,6 +155,33 @@ for _ in range(2):
         by("`m.copy_(new_m)`", "m = m * 0.9 + p.grad * 0.1", "m.copy_(m * 0.9 + p.grad * 0.1)"),
         symptom="not states[0].any()",
     ),
+    "an average of gradients is dropped in a step": case(
+        "AG205",
+        """
+class Averaged(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            m = self.state[p].setdefault("m", torch.zeros_like(p))
+            m = m * 0.9 + p.grad * 0.1
+            p -= 0.1 * m
+net = nn.Linear(4, 1)
+optimizer = Averaged(net.parameters())
+for _ in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "`m.mul_(beta).add_(grad, alpha=1 - beta)`",
+            "m = m * 0.9 + p.grad * 0.1",
+            "m.mul_(0.9).add_(p.grad, alpha=0.1)",
+        ),
+        by("`m.copy_(new_m)`", "m = m * 0.9 + p.grad * 0.1", "m.copy_(m * 0.9 + p.grad * 0.1)"),
+        symptom="not optimizer.state[net.weight]['m'].any()",
+    ),
     "scaled gradients are dropped": case(
         "AG205",
         """

@@ -55,6 +55,25 @@ for _ in range(3):
         ),
         symptom="target.weight.grad is not None",
     ),
+    "values with a graph are written into a target": case(
+        "AG109",
+        """
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(6, 4)
+out = net(x)
+target = torch.zeros(6)
+target[:2] = out[:2, :2].sigmoid().mean(1)
+nn.functional.binary_cross_entropy_with_logits(out[:, 2], target).backward()
+optimizer.step()
+""",
+        by(
+            "`target[index] = values.detach()`",
+            "target[:2] = out[:2, :2].sigmoid().mean(1)",
+            "target[:2] = out[:2, :2].sigmoid().mean(1).detach()",
+        ),
+        symptom="net.weight.grad[0].abs().sum() > 0",
+    ),
     "a teacher learns through the target of the loss": case(
         "AG109",
         """

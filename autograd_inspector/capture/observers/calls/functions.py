@@ -52,6 +52,7 @@ class Unseen:
 
     def _arrived(self, result: Any, array: Any) -> None:
         recording = self.recording
+        recording.registry.from_array(result)
         entry = recording.registry.enter(result, len(recording.ops), len(recording.ops))
         index = recording.append("from_numpy", outputs=(entry.tensor,), site=recording.stacks.here(0))
         recording.exports.came_back(recording, index, (array,))

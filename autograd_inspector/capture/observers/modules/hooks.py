@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
-from autograd_inspector.capture.lines.bytecode import value_returns
+from autograd_inspector.capture.lines.bytecode import entry_lines, value_returns
 from autograd_inspector.capture.lines.callables import code_of, name_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.recording.recording import Recording
@@ -57,11 +57,14 @@ class ModuleHooks:
         # One that is removed each time is noted once.
         if again or before or changed:
             code = code_of(hook) if method == "register_forward_hook" else None
-            lines = value_returns(code) if code is not None and classify(code.co_filename) == USER else ()
-            returns = tuple(dict.fromkeys(recording.stacks.of_code(code, line) for line in lines if code is not None))
+            own = code if code is not None and classify(code.co_filename) == USER else None
+            returns, stores = (
+                () if own is None else tuple(dict.fromkeys(recording.stacks.of_code(own, line) for line in lines(own)))
+                for lines in (value_returns, entry_lines)
+            )
             recording.events.append(
                 ModuleHookRegistered(
-                    len(recording.ops), site, kind, name_of(hook), method, path, again, returns, changed
+                    len(recording.ops), site, kind, name_of(hook), method, path, again, returns, changed, stores
                 )
             )
 

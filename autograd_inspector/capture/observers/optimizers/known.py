@@ -28,6 +28,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
+    AverageLeft,
     BareTensorHeld,
     ModelContained,
     ModeSwitched,
@@ -71,6 +72,7 @@ _SWAP_NOTHING = (
     StepNested,
     SteppedAccumulating,
     UpdateDropped,
+    AverageLeft,
     SchedulerLoaded,
     SchedulerMade,
     SchedulerSaved,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from torch import Tensor
 
 from autograd_inspector.capture.observers.optimizers.groups import rate_of
+from autograd_inspector.capture.observers.optimizers.state_watch import StateWatch
 from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.registry import Registry
@@ -52,13 +53,14 @@ class OpenStep(Pause):
         self.circumstances: list[tuple[int, bool, bool]] = []
         """(its group, whether it is frozen, whether it has state without data) of each parameter."""
         self.gradients: list[Given | None] = []
-        self._state: Mapping[Any, Any] = {}
+        self.state: Mapping[Any, Any] = {}
         self._bare: frozenset[int] = frozenset()
         """Python's ids of the parameters that had no state."""
         self._bits: dict[int, int | None] = {}
         """Python's ids of the parameters with a gradient to move by -> what their values were."""
         self.closure = self.compiled = self.hooked = False
         self.watch: StepWatch | None = None
+        self.states: StateWatch | None = None
 
     def begins(
         self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]], state: Mapping[Any, Any]
@@ -73,13 +75,13 @@ class OpenStep(Pause):
             for number, group in enumerate(groups)
             for parameter in group["params"]
         ]
-        self._state = state
+        self.state = state
         self._bare = frozenset([id(parameter) for parameter in self.parameters if not _has(state, parameter)])
         self.take_gradients(start)
 
     def begun(self, parameter: Tensor) -> bool:
         """Whether the step made the state that a parameter has now."""
-        return id(parameter) in self._bare and _has(self._state, parameter)
+        return id(parameter) in self._bare and _has(self.state, parameter)
 
     def read_values(self) -> None:
         """Note the values of the parameters that have a gradient other than zeros."""

@@ -13,22 +13,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograd_inspector.capture.observers.calls.special import EXPORTS, PASS, name_of
+from autograd_inspector.capture.observers.calls.special import EXPORTS, PASS
+from autograd_inspector.capture.observers.optimizers.watched_calls import READS, Call
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import shape_of
-from autograd_inspector.capture.undisturbed.guard import Guard
 
 _POINTERS = frozenset({"data_ptr", "untyped_storage", "storage", "__cuda_array_interface__", "share_memory_"})
-_READS = frozenset({"item", "tolist", "__float__", "__int__", "__bool__", "grad", "requires_grad"})
-"""What returns no tensor, or another one, and leaves nothing with which the memory could be written."""
 
 
 class StepWatch:
     """Follows the calls of torch in one step, by the numbers that tensors have in the capture."""
 
-    def __init__(self, recording: Recording, guard: Guard, parameters: Iterable[Tensor]) -> None:
+    def __init__(self, recording: Recording, parameters: Iterable[Tensor]) -> None:
         self._recording = recording
-        self._guard = guard
         self._of: dict[int, int] = {}
         """A parameter, or what shares its memory -> that parameter."""
         self._shapes: dict[int, Any] = {}
@@ -46,12 +43,6 @@ class StepWatch:
             entry = recording.registry.enter(parameter, -1, len(recording.ops))
             self._of[entry.tensor], self._shapes[entry.tensor] = entry.tensor, shape_of(parameter)
             self._storages[entry.storage] = entry.tensor
-
-    def call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of torch in the step: make it, and note what it did."""
-        result = func(*args, **kwargs)
-        self._guard.run(self._note, func, args, kwargs, result)
-        return result
 
     def dropped(self, still: frozenset[int]) -> dict[int, int]:
         """Parameter, of those -> where its new value was computed that nothing used; {} where some may be written."""
@@ -71,30 +62,25 @@ class StepWatch:
             met |= self._results.get(each, set())
         return True
 
-    def _note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        name = name_of(func)
-        first = self._numbers(args[:1])
-        rest = self._numbers((*args[1:], *kwargs.values()))
+    def note(self, call: Call) -> None:
+        """A call of torch in the step."""
+        name, first, rest, results = call.name, call.first, call.rest, call.results
         mine = {self._of[number] for number in (*first, *rest) if number in self._of}
-        if func in PASS:
+        if call.func in PASS:
             self._touched |= mine if name in _POINTERS else set()
             return
-        results = self._numbers((result,))
         for number in (*first, *rest):
-            if not results and name not in _READS:
+            if not results and name not in READS:
                 self._made.pop(number, None)  # Who took it may bring it back.
             elif number in self._made or number in self._results:
                 self._results.setdefault(number, set()).update(set(results) - {number})
                 for made in results:
                     self._results.setdefault(made, set())
-        if (name.endswith("_") and not name.endswith("__")) or name in {"__setitem__", "data"} or "out" in kwargs:
-            written = (*first, *self._numbers((kwargs.get("out"),)))
-            if name != "data" or result is None:
-                self._touched |= {self._of[number] for number in written if number in self._of}
-        if mine and name not in _READS and (func in EXPORTS or not results):
+        self._touched |= {self._of[number] for number in call.written if number in self._of}
+        if mine and name not in READS and (call.func in EXPORTS or not results):
             self._touched |= mine
         for number in results:
-            self._derive(number, (*first, *rest), result if isinstance(result, Tensor) else None, name)
+            self._derive(number, (*first, *rest), call.alone, name)
 
     def _derive(self, number: int, inputs: tuple[int, ...], result: Tensor | None, name: str) -> None:
         storage = self._recording.registry.entries[number].storage
@@ -119,16 +105,6 @@ class StepWatch:
             as_many = number in inputs and math.prod(shape) == math.prod(own)
             if as_many or (shape == own and number not in inputs):
                 self._made[number] = parameter, self._recording.stacks.here(0)
-
-    def _numbers(self, values: Iterable[Any]) -> tuple[int, ...]:
-        """The tensors among some values, and in lists among them; a decomposition has a tuple of its own type."""
-        numbers: list[int] = []
-        for value in values:
-            if issubclass(type(value), (list, tuple)):
-                numbers += self._numbers(value)
-            elif issubclass(type(value), Tensor):
-                numbers.append(self._recording.registry.enter(value, -1, len(self._recording.ops)).tensor)
-        return tuple(numbers)
 
 
 def watchable(parameters: Iterable[Tensor]) -> bool:

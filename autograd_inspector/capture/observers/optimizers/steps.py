@@ -22,8 +22,10 @@ from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.refusals import note_layouts
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
 from autograd_inspector.capture.observers.optimizers.standing_aside import StandingAside
+from autograd_inspector.capture.observers.optimizers.state_watch import StateWatch
 from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch, watchable
 from autograd_inspector.capture.observers.optimizers.stray_options import StrayOptions
+from autograd_inspector.capture.observers.optimizers.watched_calls import WatchedCalls
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.torch_private.modules import has_step_hooks
@@ -33,11 +35,15 @@ from autograd_inspector.capture.vitals.memory import bytes_of
 from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
-from autograd_inspector.model.program_events import StepLeftEarly, SteppedAccumulating, UpdateDropped
+from autograd_inspector.model.program_events import AverageLeft, StepLeftEarly, SteppedAccumulating, UpdateDropped
 
 STEP = int(Trait.STEP)
+_STATE = "state"
+"""What the code of a class names that keeps something from step to step."""
 _WATCHED = 2
 """Steps of an optimizer that are watched call by call."""
+_FIRST = 3
+"""So many first steps are watched of a class whose own code has state: one makes it, the others go on with it."""
 
 
 class Compared(Protocol):
@@ -59,6 +65,8 @@ class Steps:
         self._optimizers = optimizers
         self._aside = StandingAside(recording)
         self._nested = NestedSteps(recording)
+        self._born: dict[int, dict[int, str]] = {}
+        """Optimizer -> tensors of its state that its first steps made -> by which call."""
         self._still: dict[int, int] = {}
         """Optimizers whose steps leave some version counters as they were -> how many more are watched."""
         self.options: StrayOptions | None = None
@@ -116,15 +124,28 @@ class Steps:
         if self.prints is not None:
             self.prints.stepping(type(optimizer).__name__, step.site, step.parameters)
         self._note_accumulation(step.site, number, type(optimizer).__name__)
-        left = self._still.get(number, 0)
-        recording.watch = None
-        if left and watchable(step.parameters):
-            self._still[number] = left - 1
-            step.watch = StepWatch(recording, self._guard, step.parameters)
-            recording.watch = step.watch.call
+        self._watch(step, number)
         recording.pause(step)
         self._aside.begins(frame)
         return step
+
+    def _watch(self, step: OpenStep, number: int) -> None:
+        """Follow the calls of a step that left values as they were before, and of the first ones of one's own class."""
+        recording, record = self.recording, self.recording.optimizers[number]
+        recording.watch = None
+        if not watchable(step.parameters):
+            return
+        told = []
+        if self._still.get(number, 0):
+            self._still[number] -= 1
+            step.watch = StepWatch(recording, step.parameters)
+            told.append(step.watch.note)
+        own = recording.steppers.get((record.module, record.type), ())
+        if record.steps < _FIRST and any(_STATE in code.co_names for code in own):
+            step.states = StateWatch(recording, step.state, step.parameters)
+            told.append(step.states.note)
+        if told:
+            recording.watch = WatchedCalls(recording, self._guard, told).make
 
     def _note_accumulation(self, site: int, number: int, kind: str) -> None:
         under_way = accumulation()
@@ -257,10 +278,23 @@ class Steps:
             if dropped:
                 site = list(dropped.values())[-1]
                 recording.events.append(UpdateDropped(op, site, opened.optimizer, kind, tuple(dropped)))
+        if opened.states is not None and not error:
+            self._note_left(opened, opened.states, op, kind)
         if error:
             note_layouts(recording, opened.optimizer, kind, opened.site, error, lives)
         recording.steps.append(step)
         self._suspect(step)
+
+    def _note_left(self, opened: OpenStep, states: StateWatch, op: int, kind: str) -> None:
+        """Averages that the step computed and did not keep. A new optimizer that gets a number begins anew."""
+        recording, number = self.recording, opened.optimizer
+        born = self._born.setdefault(number, {})
+        for left, parameters in states.left(born).items():
+            ids = tuple(map(recording.id_of, parameters))
+            recording.events.append(
+                AverageLeft(op, left.site, number, kind, ids, left.entry, left.maker, left.scaled, left.added)
+            )
+        born |= states.born()
 
     def _suspect(self, step: Step) -> None:
         """Watch the next step of an optimizer that moves no version counter of some parameters that have gradients.
