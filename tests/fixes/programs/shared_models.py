@@ -88,6 +88,39 @@ optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
         by("of the layers that both models have", "(teacher[0], nn", "(copy.deepcopy(teacher[0]), nn"),
         symptom="student[0].weight is teacher[0].weight",
     ),
+    "a copied target calls a lambda of the original": case(
+        "AG109",
+        """
+import copy
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 1)
+        self.features = lambda x: self.body(x).tanh()
+    def forward(self, x):
+        return self.head(self.features(x))
+student = Net()
+teacher = copy.deepcopy(student)
+x = torch.randn(8, 4)
+with torch.no_grad():
+    before = teacher(x)
+optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+for _ in range(3):
+    with torch.no_grad():
+        target = 1 + 0.9 * teacher(x + 1)
+    optimizer.zero_grad()
+    nn.functional.mse_loss(student(x), target).backward()
+    optimizer.step()
+with torch.no_grad():
+    after = teacher(x)
+""",
+        by(
+            "Create teacher with its constructor",
+            "teacher = copy.deepcopy(student)",
+            "teacher = Net()\nteacher.load_state_dict(student.state_dict())",
+        ),
+        symptom="not torch.equal(before, after)",
+    ),
     "a model is its own teacher": case(
         "AG303",
         """
