@@ -182,7 +182,7 @@ class WithFunction(nn.Module):
 
 
 def test_copied_target_that_calls_a_function_of_the_original():
-    """A lambda stays bound to the original in a deep copy, and the copy's own layers stand idle; a method is copied too."""
+    """A lambda stays bound to the original in a deep copy, whose own layers stand idle; a method is copied too."""
 
     def sick():
         online = WithFunction(as_lambda=True)
