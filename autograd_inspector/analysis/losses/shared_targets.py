@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.losses.idle_namesakes import IdleNamesakes, idle_namesakes
 from autograd_inspector.analysis.modules.sharing import Sharing, shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.parameters.idle_namesakes import IdleNamesakes, idle_namesakes
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 
 _MOST = 200

@@ -26,6 +26,7 @@ from autograd_inspector.capture.freezing.selected_parameters import selected_par
 from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
+from autograd_inspector.capture.freezing.stored_entries import stored_entries
 from autograd_inspector.capture.freezing.unreturned_results import unreturned_results
 from autograd_inspector.capture.graph_walk.saved_tensors import short
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
@@ -89,6 +90,7 @@ def freeze(
         *gradients_gone(recording),
         *shared_models(recording, modules),
         *read_attributes(recording),
+        *stored_entries(recording),
         *selected_parameters(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}

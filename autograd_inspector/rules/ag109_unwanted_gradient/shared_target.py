@@ -7,8 +7,8 @@ from itertools import islice
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses.idle_namesakes import IdleNamesakes
 from autograd_inspector.analysis.losses.shared_targets import SharedTarget, shared_targets
-from autograd_inspector.analysis.parameters.idle_namesakes import IdleNamesakes
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ModelsShared, ModuleCopied

@@ -149,7 +149,11 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
         f"Keep a copy of each: `{name if is_path(name) else 'tensor'}.clone()` where it is stored, or compute a new tensor instead of changing it "
         "in place.",
-        analysis.places((found.changed, "changed in place here"), (found.stacked, "combined here")),
+        analysis.places(
+            (found.stored, "stored without a copy here"),
+            (found.changed, "changed in place here"),
+            (found.stacked, "combined here"),
+        ),
         (name,),
         ops=(found.stacked.index,),
         cures=tuple(
