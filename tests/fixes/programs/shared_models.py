@@ -121,6 +121,30 @@ with torch.no_grad():
         ),
         symptom="not torch.equal(before, after)",
     ),
+    "a rollout writes over the state that it began with": case(
+        "AG204",
+        """
+cell = nn.GRUCell(3, 4)
+optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+state = torch.zeros(2, 4)
+seen = [*torch.randn(3, 2, 3)]
+initial = state
+with torch.no_grad():
+    for x in seen:
+        new = cell(x, state)
+        state.copy_(new)
+replayed = initial
+losses = []
+for x in seen:
+    replayed = cell(x, replayed)
+    losses.append(replayed.pow(2).mean())
+sum(losses).backward()
+optimizer.step()
+""",
+        by("with `.clone()` of each tensor", "initial = state", "initial = state.clone()"),
+        by("keep each new state as a new tensor", "state.copy_(new)", "state = new"),
+        symptom="initial.any()",
+    ),
     "a model is its own teacher": case(
         "AG303",
         """
