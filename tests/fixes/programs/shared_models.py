@@ -121,6 +121,45 @@ with torch.no_grad():
         ),
         symptom="not torch.equal(before, after)",
     ),
+    "a policy is its own reference": case(
+        "AG109",
+        """
+import copy
+from contextlib import contextmanager
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base, self.adapter, self.on = nn.Linear(4, 1).requires_grad_(False), nn.Linear(4, 1), 1
+    def forward(self, x):
+        return self.base(x) + self.on * self.adapter(x)
+    @contextmanager
+    def disable_adapter(self):
+        self.on = 0
+        yield
+        self.on = 1
+model = Policy()
+reference = model
+optimizer = torch.optim.SGD(model.adapter.parameters(), lr=0.1)
+def margin(model, chosen, rejected):
+    return model(chosen) - model(rejected)
+margins = []
+for chosen, rejected in torch.randn(3, 2, 8, 4):
+    optimizer.zero_grad()
+    with torch.no_grad():
+        old = margin(reference, chosen, rejected)
+    gain = margin(model, chosen, rejected) - old
+    (-F.logsigmoid(gain).mean()).backward()
+    optimizer.step()
+    margins.append(gain.detach())
+""",
+        by(
+            "Compute the reference with a copy",
+            "reference = model",
+            "reference = copy.deepcopy(model).requires_grad_(False)",
+        ),
+        by("without its trained adapter", "with torch.no_grad():", "with torch.no_grad(), model.disable_adapter():"),
+        symptom="not torch.cat(margins).any()",
+    ),
     "a rollout writes over the state that it began with": case(
         "AG204",
         """
