@@ -66,7 +66,8 @@ class Likeness:
             (self.number(each, at, deepest - 1), self._written(each, made.index))
             for each, at in zip(made.inputs, made.versions, strict=False)
         ]
-        return self._numbered("call", made.name, made.outputs.index(tensor), words, layout, module, *read)
+        given = tuple(sorted(capture.given.get(made.index, {}).items()))
+        return self._numbered("call", made.name, made.outputs.index(tensor), words, given, layout, module, *read)
 
     def _constant(self, made: Op, tensor: int) -> bool:
         """Whether a call without tensors returns the same each time that the program gets there: positions, nothing."""

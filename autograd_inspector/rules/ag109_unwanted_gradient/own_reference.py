@@ -26,7 +26,7 @@ def _problem(analysis: Analysis, found: OwnReference) -> Problem:
     return Problem(
         "warning",
         f"{model} is its own reference: it computes {value} and {reference} from the same input with the same parameters, so "
-        "their difference is zero in each round. The loss has the same value whatever the parameters are, and its gradient "
+        "their difference is zero at each step. The loss has the same value whatever the parameters are, and its gradient "
         "does not become smaller as they move",
         f"{copied}, or without its trained adapter: `with model.disable_adapter():` of peft."
         if frozen
