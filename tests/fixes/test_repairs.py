@@ -72,6 +72,7 @@ NO_ADVICE = {
     "rules/ag105_left_autograd.py: NumPy cannot take {}{} which requires grad": "a message",
     "rules/ag105_left_autograd.py: Use torch.distributed.nn.functional.{}, which has a gradient. If": "of ranks",
     "rules/ag202_unseen_edit/arrays.py: NumPy alias made here": "what a location is called",
+    "rules/ag202_unseen_edit/sent_buffers.py: Compute with a copy of the buffer": "of several ranks",
     "rules/ag205_result_discarded/written_copies.py: Write to the DTensor itself": "of several ranks",
     "rules/ag205_result_discarded/rule.py: Leave `writeback=False` out": "of several ranks",
     "rules/ag305_gradient_protocol/scaler_order.py: GradScaler cannot unscale": "a message",
