@@ -75,6 +75,7 @@ NO_ADVICE = {
     "rules/ag202_unseen_edit/sent_buffers.py: Compute with a copy of the buffer": "of several ranks",
     "rules/ag205_result_discarded/written_copies.py: Write to the DTensor itself": "of several ranks",
     "rules/ag205_result_discarded/rule.py: Leave `writeback=False` out": "of several ranks",
+    "rules/ag301_no_gradient/received.py: Compute": "of several ranks",
     "rules/ag305_gradient_protocol/scaler_order.py: GradScaler cannot unscale": "a message",
     "rules/ag409_state_missing/tensor_keys.py: KeyError": "what an error of torch looks like",
     "rules/ag415_mixed_operands.py: Call the sharded module itself": "of several ranks",
