@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.ranks.sent_buffers import needed_still
+from autograd_inspector.analysis.memory.sent_buffers import needed_still
 from autograd_inspector.model.finding import Problem
 
 
