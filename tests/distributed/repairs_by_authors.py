@@ -1,6 +1,7 @@
 """What the authors of programs wrote instead of the faults that they had put in."""
 
 BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
+    "targets_of_rank_zero": (("torch.arange(len(q)))  # cause", "torch.arange(len(q)) + dist.get_rank() * len(q))"),),
     "moco_queue_of_local_keys": (("self.update(k)  # also", "self.update(gathered(k))"),),
     "two_views_through_buffered_normaliser": (("return x / self.scale  # also", "return x / self.scale.clone()"),),
     "learner_uses_log_probs_from_the_wire": (
