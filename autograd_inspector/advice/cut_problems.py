@@ -74,10 +74,14 @@ def _hidden(analysis: Analysis, cut: GradientCut) -> Iterator[tuple[int, str]]:
 
 
 def _readers(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:
-    """Where the last loss read what was kept of it."""
+    """Where the last loss read what was kept of it, and where that came from."""
     last = max((at for t in cut.kept for at in analysis.capture.readers[t]), default=-1)
     site = analysis.capture.ops[last].site
-    return analysis.user_frames(site, "used here in each later iteration")
+    made = [op for op in map(analysis.flow.birth, cut.kept) if op is not None]
+    return (
+        *analysis.user_frames(site, "used here in each later iteration"),
+        *analysis.places(*((op, "kept value computed here") for op in made[:1])),
+    )
 
 
 def described(analysis: Analysis, op: Op) -> str:
@@ -151,9 +155,8 @@ def _effect(analysis: Analysis, cut: GradientCut) -> str:
     if cut.partial:
         return f"{names} {agree(parameter_names, 'gets', 'get')} gradients from other parts of the loss, but none through this one"
     if cut.kept:
-        return (
-            f"all later losses use that value, so {names} no longer {agree(parameter_names, 'gets', 'get')} a gradient"
-        )
+        gets = agree(parameter_names, "gets", "get")
+        return f"all later losses use that value, so {names} {gets} no gradient from then on"
     if not cut.fatal:
         return f"{names} {agree(parameter_names, 'gets', 'get')} no gradient"
     return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)

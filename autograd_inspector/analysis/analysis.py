@@ -13,6 +13,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
+from autograd_inspector.analysis.gradient_cuts.served_again import served_again
 from autograd_inspector.analysis.gradient_cuts.stopped import stopped_cuts
 from autograd_inspector.analysis.gradient_cuts.truncated import is_truncated
 from autograd_inspector.analysis.gradients_looked_for import looked_for
@@ -273,7 +274,8 @@ class Analysis:
             ),
         )
         replaced = {*self.made_anew, *self.replaced_by_leaves}
-        return without_their_cuts(cuts, replaced) if replaced else tuple(cuts)
+        told = without_their_cuts(cuts, replaced) if replaced else tuple(cuts)
+        return tuple(served_again(self.capture, self.flow, cut) for cut in told)
 
     @cached_property
     def stopped_cuts(self) -> tuple[GradientCut, ...]:

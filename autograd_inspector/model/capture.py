@@ -67,7 +67,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
 
     Of several ranks also an op that was given as much as there are ranks, or one divided by that, where the number is
     not written out at that op. "ranks": the program had asked how many there are, and computed the number from that.
-    "whole": it was given all of the tensor (``x[:] = 0``).
+    "whole": it was given all of the tensor (``x[:] = 0``). Of several ranks also where an ``arange`` begins and ends.
     """
     value_faults: tuple[ValueFault, ...] = ()
     bad_tensors: tuple[int, ...] = ()

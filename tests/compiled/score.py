@@ -17,9 +17,7 @@ from tests.practice.score import told
 PROGRAMS = Path(__file__).parent / "programs"
 NOT_YET = {
     "eager_apply_hook": "found located first named",  # An info: each micro-batch may be meant to step, at a lower rate.
-    "captured_gradients": "found located first named",  # Old gradients may be meant: to take a step back.
     "decoder_mask_transposed": "found located first named",  # Which way time runs is nowhere to be seen.
-    "dqn_target_copy": "found located first named",  # An info: two networks may share a trunk.
     "fake_quant": "named",  # Each layer has a finding of its own.
     "fgsm_gradients_left_over": "found located first named",  # An info: the clean loss may be meant, too.
     "maml_inner": "found located first named",  # Whether a step of the program's own is to be undone is not known.

@@ -1,6 +1,15 @@
 """What the authors of programs wrote instead of the faults that they had put in."""
 
 BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
+    "targets_of_rank_zero": (("torch.arange(len(q)))  # cause", "torch.arange(len(q)) + dist.get_rank() * len(q))"),),
+    "moco_queue_of_local_keys": (("self.update(k)  # also", "self.update(gathered(k))"),),
+    "two_views_through_buffered_normaliser": (("return x / self.scale  # also", "return x / self.scale.clone()"),),
+    "learner_uses_log_probs_from_the_wire": (
+        (
+            "adv = (reward - value).detach()",
+            "adv = (reward - value).detach()\n    log_prob = Categorical(logits=net.policy(obs)).log_prob(action)",
+        ),
+    ),
     "hf_trainer_own_loss": (("self.model(input_ids", "model(input_ids"),),
     "wrapped_every_other_step": (("        if step % 2 == 0:\n            return self.model  # cause\n", ""),),
     "frozen_when_train_is_called": (

@@ -51,6 +51,29 @@ def test_product_that_an_evaluation_kept():
     calm(lambda: learned(Merged(dropped=True)), lambda: learned(nn.Linear(3, 3)))
 
 
+def test_product_that_a_first_evaluation_kept():
+    """The parameters behind it never learn; what a frozen part computed once, for its reader, is another matter."""
+
+    def program(first, evaluated=nn.Module.eval):
+        net = nn.Sequential(first, nn.Tanh(), nn.Linear(3, 1))
+        with torch.no_grad():
+            evaluated(net)(torch.randn(4, 3))
+            net.train()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            optimizer.step()
+
+    found = diagnosed(
+        lambda: program(Merged()), "AG102", "# Used.", "all later losses use that value", "no gradient from then on",
+        severity="warning", where=Merged.forward,
+    )  # fmt: skip
+    assert {name.rpartition(".")[2] for name in found.subjects} == {"up", "down"}
+    assert "kept value computed here" in [place.role for place in found.locations]
+    calm(lambda: program(Merged(dropped=True)), lambda: program(Merged(), nn.Module.train))
+
+
 def test_turns_of_two_losses():
     """A generator whose samples several updates of the critic share learns when its turn comes again."""
 

@@ -164,3 +164,41 @@ def test_actor_on_the_encoder_of_its_critic():
             optimizer.step()
 
     calm(program)
+
+
+class WithFunction(nn.Module):
+    """Keeps a function of its own layers as an attribute, or is told which layers to call."""
+
+    def __init__(self, *, as_lambda):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 1)
+        self.features = (lambda x: self.body(x).tanh()) if as_lambda else self.computed
+
+    def computed(self, x):
+        return self.body(x).tanh()
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def test_copied_target_that_calls_a_function_of_the_original():
+    """A lambda stays bound to the original in a deep copy, whose own layers stand idle; a method is copied too."""
+
+    def sick():
+        online = WithFunction(as_lambda=True)
+        target = copy.deepcopy(online)
+        distilled(target, online)
+
+    def bound():
+        online = WithFunction(as_lambda=False)
+        distilled(copy.deepcopy(online), online)
+
+    def trunk_on_purpose():
+        online, target = WithFunction(as_lambda=False), WithFunction(as_lambda=False)
+        target.body = online.body
+        distilled(target, online)
+
+    diagnosed(
+        sick, "AG109", "target = copy.deepcopy(online)", "body.weight", "its own copies", severity="warning", where=sick
+    )
+    calm(bound, trunk_on_purpose)

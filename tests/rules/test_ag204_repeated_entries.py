@@ -20,7 +20,7 @@ def rollout(keep, put_together=torch.stack, steps=12, change=None):
     position, memory = torch.zeros(3), deque(maxlen=6)
     for _ in range(steps):
         position = (change or in_place)(position)
-        memory.append(keep(position))
+        memory.append(keep(position))  # Stored.
         if len(memory) == memory.maxlen:
             batch = put_together([*memory])  # Together.
             optimizer.zero_grad()
@@ -41,14 +41,18 @@ def rows(kept):
     return torch.cat(kept).view(len(kept), -1)
 
 
-@pytest.mark.parametrize("put_together", [torch.stack, rows])
-def test_entries_that_are_one_tensor(put_together):
-    """The line that changes it, and the one that puts the entries together."""
+@pytest.mark.parametrize(
+    ("put_together", "culprit", "where"), [(torch.stack, "# Stored.", rollout), (rows, "# Moved.", in_place)]
+)
+def test_entries_that_are_one_tensor(put_together, culprit, where):
+    """The line that stores it, where the call names what holds the entries; those that change it and combine them."""
     finding = diagnosed(
-        lambda: rollout(lambda position: position, put_together), "AG204", "# Moved.", "position", "6 times",
-        severity="warning", where=in_place,
+        lambda: rollout(lambda position: position, put_together), "AG204", culprit, "position", "6 times",
+        severity="warning", where=where,
     )  # fmt: skip
-    assert len(finding.locations) > 1
+    roles = [place.role for place in finding.locations]
+    assert "changed in place here" in roles
+    assert "combined here" in roles
     assert ".clone()" in finding.fix
 
 
@@ -87,3 +91,30 @@ def test_entries_that_differ():
         lambda: rollout(lambda position: position.detach().clone()),
         repeated,
     )
+
+
+class Buffer:
+    def __init__(self, size):
+        self.seen, self.size = [torch.zeros(3)][:0], size
+
+    def add(self, seen):
+        self.seen.append(seen)
+
+    def batch(self):
+        return torch.stack(self.seen)
+
+
+def test_entries_of_an_attribute():
+    """The method that adds to it, and not the constructor that makes it."""
+
+    def program(keep=lambda position: position):
+        net, buffer, position = nn.Linear(3, 1), Buffer(4), torch.zeros(3)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(buffer.size):
+            position += torch.randn(3)
+            buffer.add(keep(position))
+        F.softplus(net(buffer.batch())).mean().backward()
+        optimizer.step()
+
+    diagnosed(program, "AG204", "self.seen.append(seen)", "position", "4 times", severity="warning", where=Buffer)
+    calm(lambda: program(torch.clone))

@@ -35,7 +35,7 @@ def _cuts(
     # Of what the first of these rounds has computed itself the others use nothing, unless it was kept.
     made_by = rounds[0][-1].start
     begun = [since, *(made_by for _ in rounds[1:])]
-    used = [_older(capture, flow, runs, start, made_by) for runs, start in zip(rounds, begun, strict=True)]
+    used = [older(capture, flow, runs, start, made_by) for runs, start in zip(rounds, begun, strict=True)]
     kept = {tensor: at for tensor, at in used[-1].items() if all(tensor in others for others in used)}
     cuts: dict[Cut, tuple[int, ...]] = {}
     behind: dict[Cut, int] = {}
@@ -51,7 +51,7 @@ def _cuts(
             yield replace(found, kept=tuple(values))
 
 
-def _older(capture: Capture, flow: DataFlow, runs: Sequence[Backward], since: int, made_by: int) -> dict[int, int]:
+def older(capture: Capture, flow: DataFlow, runs: Sequence[Backward], since: int, made_by: int) -> dict[int, int]:
     """Computed values from before ``made_by`` -> an op that read them for the losses of a round, from ``since`` on."""
     starts = [(root, run.start) for run in runs for root in run.roots]
     older: dict[int, int] = {}

@@ -13,6 +13,7 @@ from autograd_inspector.source.writing import written
 
 _DEEPEST = 48
 """So many ops back two computations are compared."""
+_OPERANDS = 2
 COMPUTED_UNLIKE = Trait.STEP | Trait.FUNCTION | Trait.DRAWS | Trait.UNTOLD | Trait.BACKWARD
 """What may give another result each time."""
 
@@ -36,6 +37,12 @@ class Likeness:
             self._known[key] = self._of(tensor, version, deepest)
         return self._known[key]
 
+    def through(self, start: int, end: int) -> None:
+        """Number what these ops computed, in their order: however deep a model is, each call is compared by its inputs."""
+        for op in self._analysis.capture.ops[start:end]:
+            for tensor in op.outputs:
+                self.number(tensor, 0)
+
     def _of(self, tensor: int, version: int, deepest: int) -> int:
         capture = self._analysis.capture
         made = self._analysis.flow.birth(tensor)
@@ -45,7 +52,7 @@ class Likeness:
             or not deepest
             or made.has(COMPUTED_UNLIKE)
             or made.writes
-            or not made.inputs
+            or (not made.inputs and not self._constant(made, tensor))
             or is_a(made.name, OpKind.DRAWS | OpKind.LEAVES_UNSET)
             or tensor not in made.outputs
         ):
@@ -59,7 +66,12 @@ class Likeness:
             (self.number(each, at, deepest - 1), self._written(each, made.index))
             for each, at in zip(made.inputs, made.versions, strict=False)
         ]
-        return self._numbered("call", made.name, made.outputs.index(tensor), words, layout, module, *read)
+        given = tuple(sorted(capture.given.get(made.index, {}).items()))
+        return self._numbered("call", made.name, made.outputs.index(tensor), words, given, layout, module, *read)
+
+    def _constant(self, made: Op, tensor: int) -> bool:
+        """Whether a call without tensors returns the same each time that the program gets there: positions, nothing."""
+        return is_a(made.name, OpKind.RETURNS_CONSTANT) or self._analysis.capture.tensors[tensor].nbytes == 0
 
     def _words(self, made: Op) -> object:
         """How the program writes the call; of one within a module of torch's, what the module is given does not matter."""
@@ -68,6 +80,8 @@ class Likeness:
         outer = capture.model_call_of(made)
         called = capture.sites[outer.site].frames[:1] if outer is not None and outer.site >= 0 else ()
         if not frames or (called and _span(called[0]) == _span(frames[0])):
+            return ()
+        if _both_tensors(made, frames[0].expression):
             return ()
         return _divisor(made, frames[0].expression) or frames[0].expression or _span(frames[0])
 
@@ -83,6 +97,11 @@ class Likeness:
 
 def _span(place: Location) -> tuple[str, int, int]:
     return place.filename, place.lineno, place.column
+
+
+def _both_tensors(made: Op, text: str) -> bool:
+    """Whether it is an operator between two tensors, which is given nothing else: ``chosen - rejected``."""
+    return len(made.inputs) == len(made.versions) == _OPERANDS and isinstance(expression(text), ast.BinOp)
 
 
 def _divisor(made: Op, text: str) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.losses.idle_namesakes import IdleNamesakes, idle_namesakes
 from autograd_inspector.analysis.modules.sharing import Sharing, shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import ModuleCall, Op, Trait
@@ -21,7 +22,7 @@ class SharedTarget(Struct, frozen=True):
     """``compared`` measures what ``trained`` computed against what ``teacher`` did, another model without a graph.
 
     ``tensors`` are parameters of both, which an optimizer steps. ``shared``: where they came to be in both, if known.
-    ``whole``: the teacher has no others.
+    ``whole``: the teacher has no others. ``idle``: it has its own, and they are not used.
     """
 
     compared: Op
@@ -30,6 +31,7 @@ class SharedTarget(Struct, frozen=True):
     tensors: tuple[int, ...]
     shared: Sharing | None
     whole: bool
+    idle: IdleNamesakes | None
 
 
 def shared_targets(analysis: Analysis) -> Iterator[SharedTarget]:
@@ -65,7 +67,8 @@ def _found(analysis: Analysis, op: Op) -> SharedTarget | None:
     common = _read_by(analysis, trained) & own & analysis.optimized_trainable & analysis.received_gradient
     if not common:
         return None
-    return SharedTarget(op, trained, teacher, tuple(sorted(common)), shared_by(analysis.capture, common), own <= common)
+    shared, idle = shared_by(analysis.capture, common), idle_namesakes(analysis, teacher, sorted(common))
+    return SharedTarget(op, trained, teacher, tuple(sorted(common)), shared, own <= common, idle)
 
 
 def _model_behind(analysis: Analysis, tensor: int, op: Op) -> ModuleCall | None:

@@ -10,18 +10,23 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import TensorHeld
 from autograd_inspector.source.repeated_operands import repeats_an_entry
 
 _TOGETHER = OpKind.STACKS | OpKind.CONCATENATES
 
 
 class RepeatedEntries(Struct, frozen=True):
-    """``stacked`` got the tensor ``count`` times; one line, that of ``changed``, wrote to it at least as often before."""
+    """``stacked`` got the tensor ``count`` times; one line, that of ``changed``, wrote to it at least as often before.
+
+    ``stored``: the line that added it to what holds the entries, where the program's text has one alone.
+    """
 
     tensor: int
     count: int
     stacked: Op
     changed: Op
+    stored: TensorHeld | None
 
 
 def repeated_entries(analysis: Analysis) -> Iterator[RepeatedEntries]:
@@ -31,6 +36,7 @@ def repeated_entries(analysis: Analysis) -> Iterator[RepeatedEntries]:
     itself writes out that it is repeated: then nothing was kept in between.
     """
     told: set[object] = set()
+    stored = {(event.at, event.tensor): event for event in analysis.capture.events_of(TensorHeld)}
     since: dict[int, int] = {}
     for op in analysis.capture.ops:
         if not is_a(op.name, _TOGETHER) or len(op.inputs) < 2 or op.has(Trait.BACKWARD):
@@ -46,7 +52,7 @@ def repeated_entries(analysis: Analysis) -> Iterator[RepeatedEntries]:
                 since[tensor] = op.index
                 if changed is not None:
                     told.add(line)
-                    yield RepeatedEntries(tensor, count, op, changed)
+                    yield RepeatedEntries(tensor, count, op, changed, stored.get((op.index, tensor)))
 
 
 def _changed(analysis: Analysis, tensor: int, start: int, end: int, count: int) -> Op | None:

@@ -37,7 +37,7 @@ def _goes_on(capture: Capture, tensors: set[int], writers: Mapping[int, list[Op]
     makers = [op for storage in memory for op in writers.get(storage, ())]
     makers += [capture.ops[birth] for birth in births if birth >= 0]
     size = max((prod(capture.tensors[tensor].shape) for tensor in tensors), default=0)
-    if any(_writes_entries(capture, op, size) for op in makers):
+    if any(writes_entries(capture, op, size) for op in makers):
         return False
     return not makers or any(_computed_from(capture, op, memory, tensors) for op in makers)
 
@@ -63,8 +63,8 @@ def _computed_from(capture: Capture, maker: Op, memory: set[int], tensors: set[i
     return False
 
 
-def _writes_entries(capture: Capture, maker: Op, size: int) -> bool:
-    """Whether an op puts values into some entries of a buffer of so many, and leaves the others as they are."""
+def writes_entries(capture: Capture, maker: Op, size: int) -> bool:
+    """Whether an op puts values into some entries of a buffer of ``size``, and leaves the others as they are."""
     written = {write.tensor for write in maker.writes}
     given = [tensor for tensor in maker.inputs if tensor not in written]
     if not given or not is_a(maker.name, OpKind.COPIES_INTO | OpKind.SETS_NUMBER):

@@ -27,6 +27,7 @@ from autograd_inspector.capture.freezing.selected_parameters import selected_par
 from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
+from autograd_inspector.capture.freezing.stored_entries import stored_entries
 from autograd_inspector.capture.freezing.unreturned_results import hook_ends, unreturned_results
 from autograd_inspector.capture.freezing.written_in_loops import written_in_loops
 from autograd_inspector.capture.graph_walk.saved_tensors import short
@@ -92,6 +93,7 @@ def freeze(
         *gradients_gone(recording),
         *shared_models(recording, modules),
         *read_attributes(recording),
+        *stored_entries(recording),
         *selected_parameters(recording),
         *groups_made(recording),
         *written_in_loops(recording),
@@ -185,12 +187,13 @@ def _number_arguments(
 
     A number that is zero takes its operand out, a negative one turns its sign. Those as well that were given to what
     computed the operands of a write through such an alias, the indices of assignments to entries that were taken as
-    views, and of several ranks what may be how many there are.
+    views, and of several ranks what may be how many there are, and where an `arange` begins and ends.
     """
+    counted = {op.index for op in ops if not op.inputs}
     turning = {
         op: dict(numbers)
         for op, numbers in recording.number_arguments.items()
-        if any(number <= 0 for _, number in numbers)
+        if any(number <= 0 for _, number in numbers) and op not in counted
     }
     turning |= {op: {"1": float(number)} for op, number in recording.scales.items() if number <= 0}
     turning |= by_ranks
@@ -208,7 +211,10 @@ def _number_arguments(
     told = {
         op: dict(numbers)
         for op, numbers in recording.number_arguments.items()
-        if op in unseen or op in slots or (op in edits and shares.isdisjoint(number for _, number in numbers))
+        if op in unseen
+        or op in slots
+        or (world > 1 and op in counted)
+        or (op in edits and shares.isdisjoint(number for _, number in numbers))
     }
     return told | turning | scales
 

@@ -106,6 +106,8 @@ class LayersHeld(ProgramEvent, frozen=True):
 class TensorHeld(ProgramEvent, frozen=True):
     """The program held a result with its graph when torch refused to go through that, to copy or to send it.
 
+    Or it put together a container whose entries are that one tensor: ``name`` is the container then.
+
     ``owner`` is the class whose attribute ``name`` led to it; "": ``name`` is a variable, with a container in it.
     ``path`` is how the running functions would write it, ``site`` the line that stored it, as far as the source shows.
     """

@@ -49,13 +49,15 @@ class WrapperCalled(_OfWrapper, frozen=True):
     """Its forward was called while gradient was recorded (``learns``), or exchanges buffers.
 
     ``synced``: the next backward is to reduce. ``nth``: of the calls that exchange something, for that wrapper, from 1.
-    ``joins``: in a block in which ranks may do less than others.
+    ``joins``: in a block in which ranks may do less than others. ``tensors`` are the buffers that it first makes those
+    of rank 0, on all other ranks.
     """
 
     synced: bool
     nth: int = 0
     joins: bool = False
     learns: bool = True
+    tensors: tuple[int, ...] = ()
 
 
 class SyncSwitchedOff(_OfWrapper, frozen=True):

@@ -19,6 +19,7 @@ from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import ov
 from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
 from autograd_inspector.rules.ag109_unwanted_gradient.measured_twice import without_a_constant
 from autograd_inspector.rules.ag109_unwanted_gradient.moving_constants import moving_constants
+from autograd_inspector.rules.ag109_unwanted_gradient.own_reference import own_reference
 from autograd_inspector.rules.ag109_unwanted_gradient.pulled_back import pulled_back
 from autograd_inspector.rules.ag109_unwanted_gradient.shared_target import shared_with_the_teacher
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
@@ -59,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from trained_weights(analysis)
     yield from learning_teachers(analysis)
     yield from shared_with_the_teacher(analysis)
+    yield from own_reference(analysis)
     yield from moving_constants(analysis)
     yield from filled_targets(analysis)
     yield from pulled_back(analysis)

@@ -27,6 +27,7 @@ from autograd_inspector.rules.ag202_unseen_edit.recompute_parted import recomput
 from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_again
 from autograd_inspector.rules.ag202_unseen_edit.recompute_statistics import statistics_twice
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
+from autograd_inspector.rules.ag202_unseen_edit.sent_buffers import sent_buffers
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
 
@@ -89,6 +90,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from recomputed_elsewhere(analysis)
     yield from recomputed_unlike(analysis)
     yield from packed_edits(analysis, seen)
+    yield from sent_buffers(analysis)
 
 
 def _tells(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> bool:

@@ -25,6 +25,7 @@ from autograd_inspector.rules.ag204_snapshot_not_copied.edited_state import edit
 from autograd_inspector.rules.ag204_snapshot_not_copied.given import given
 from autograd_inspector.rules.ag204_snapshot_not_copied.overwritten import overwritten
 from autograd_inspector.rules.ag204_snapshot_not_copied.own_state import own_state_loaded
+from autograd_inspector.rules.ag204_snapshot_not_copied.replayed import replayed
 from autograd_inspector.rules.ag204_snapshot_not_copied.second_names import second_names
 from autograd_inspector.rules.ag204_snapshot_not_copied.taken_over import taken_over
 
@@ -40,8 +41,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         client; in a list to which one tensor was appended repeatedly, all entries are that tensor. An entry
         that is taken of a pool (`old = pool[i]`) is what is assigned there next. The same holds for a second
         name, `returns = advantages; returns += values`, and for the input of a module with `inplace=True`: a
-        skip connection that adds it afterwards adds the new values. Samples that the program keeps and augments in place
-        collect the masks and the noise of all epochs.
+        skip connection that adds it afterwards adds the new values. A recurrent policy that is computed again for its
+        gradient starts from the last state where the rollout wrote each state into the first one. Samples that the
+        program keeps and augments in place collect the masks and the noise of all epochs.
 
     Example
         ::
@@ -81,6 +83,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from overwritten(analysis)
     yield from own_state_loaded(analysis)
     yield from given(analysis)
+    yield from replayed(analysis)
 
 
 def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
@@ -152,7 +155,11 @@ def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
         f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
         f"Keep a copy of each: `{name if is_path(name) else 'tensor'}.clone()` where it is stored, or compute a new tensor instead of changing it "
         "in place.",
-        analysis.places((found.changed, "changed in place here"), (found.stacked, "combined here")),
+        analysis.places(
+            (found.stored, "stored without a copy here"),
+            (found.changed, "changed in place here"),
+            (found.stacked, "combined here"),
+        ),
         (name,),
         ops=(found.stacked.index,),
         cures=tuple(

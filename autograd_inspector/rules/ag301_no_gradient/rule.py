@@ -23,6 +23,7 @@ from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
 from autograd_inspector.rules.ag301_no_gradient.one_for_all import one_for_all
+from autograd_inspector.rules.ag301_no_gradient.received import by_other_ranks
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
 
 _USE = "Use it in the forward (recompute cached features with grad), or leave it out of the optimizer."
@@ -90,6 +91,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         )
         if _met_by_a_step(analysis, tensor)
     ]
+    for problem in by_other_ranks(analysis, left):
+        yield problem
+        return
     aside = {t: ops for t in left if (ops := unrecorded(analysis, t))}
     used = [t for t in left if analysis.lifecycle.used(t) and t not in aside]
     never = [t for t in left if t not in used and t not in aside]

@@ -43,6 +43,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.moved_by_momentum import c
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
+from autograd_inspector.rules.ag305_gradient_protocol.outlived_gradients import outlived_gradients
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.returned_gradients import gradients_only_returned
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
@@ -124,6 +125,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from refused_starts(analysis)
     yield from too_early_or_late(analysis)
     yield from misled_updates(analysis)
+    yield from outlived_gradients(analysis)
     yield from taken_back_otherwise(analysis)
 
 

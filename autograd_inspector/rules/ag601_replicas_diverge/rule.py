@@ -19,8 +19,10 @@ from autograd_inspector.rules.ag601_replicas_diverge.left_over import left_over_
 from autograd_inspector.rules.ag601_replicas_diverge.left_statistics import statistics_left
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.local_norms import scaled_by_local_norms
+from autograd_inspector.rules.ag601_replicas_diverge.lost_entries import entries_lost
 from autograd_inspector.rules.ag601_replicas_diverge.mixed_parts import mixed_parts
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.others_rows import compared_with_others
 from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
 from autograd_inspector.rules.ag601_replicas_diverge.overwritten import gradients_overwritten
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
@@ -95,6 +97,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from gathered_into_one(analysis)
     yield from weights_exchanged(analysis)
     yield from statistics_left(analysis)
+    yield from entries_lost(analysis)
+    yield from compared_with_others(analysis)
     yield from outer_steps(analysis)
     yield from gradients_overwritten(analysis)
     yield from replaced_averaged(analysis)

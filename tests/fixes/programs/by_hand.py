@@ -7,6 +7,30 @@ from tests.fixes.cases import by, case
 STILL = "torch.equal(net.weight, start)"
 
 CASES = {
+    "a list of gradients is made once": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+grads, slopes = None, []
+for _ in range(4):
+    net.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    if grads is None:
+        grads = [p.grad for p in net.parameters()]
+    with torch.no_grad():
+        for p, g in zip(net.parameters(), grads):
+            p.sub_(0.1 * g)
+    slopes.append(grads[0].clone())
+""",
+        by("Read `.grad` again for each update", "    if grads is None:\n        grads = [", "    grads = ["),
+        by("keep the tensors: `zero_grad(set_to_none=False)`", "zero_grad()", "zero_grad(set_to_none=False)"),
+        by(
+            "the next backward() adds to them",
+            "zero_grad()",
+            "zero_grad(set_to_none=False)",
+        ),
+        symptom="torch.equal(slopes[0], slopes[-1])",
+    ),
     "an optimizer is not prepared for accumulation": case(
         "AG305",
         """

@@ -70,11 +70,33 @@ for _ in range(2):
     optimizer.step()
 """,
         by(
-            "Recompute it before each backward(), with grad enabled",
+            "Compute it again for each loss",
             "        if self.kept is None:\n            self.kept = ",
             "        self.kept = ",
         ),
         symptom="net[0].net.weight.grad is None",
+    ),
+    "features are computed without grad for all losses": case(
+        "AG102",
+        """
+encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+x = torch.randn(3, 4)
+with torch.no_grad():
+    hidden = encoder(x)
+for _ in range(2):
+    optimizer.zero_grad()
+    head(hidden).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Recompute it before each backward(), with grad enabled",
+            "with torch.no_grad():\n    hidden = encoder(x)\n",
+            "",
+            "    optimizer.zero_grad()\n",
+            "    optimizer.zero_grad()\n    hidden = encoder(x)\n",
+        ),
+        symptom="encoder.weight.grad is None",
     ),
     "a metric is taken as the loss": case(
         "AG102",

@@ -88,6 +88,102 @@ optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
         by("of the layers that both models have", "(teacher[0], nn", "(copy.deepcopy(teacher[0]), nn"),
         symptom="student[0].weight is teacher[0].weight",
     ),
+    "a copied target calls a lambda of the original": case(
+        "AG109",
+        """
+import copy
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 1)
+        self.features = lambda x: self.body(x).tanh()
+    def forward(self, x):
+        return self.head(self.features(x))
+student = Net()
+teacher = copy.deepcopy(student)
+x = torch.randn(8, 4)
+with torch.no_grad():
+    before = teacher(x)
+optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+for _ in range(3):
+    with torch.no_grad():
+        target = 1 + 0.9 * teacher(x + 1)
+    optimizer.zero_grad()
+    nn.functional.mse_loss(student(x), target).backward()
+    optimizer.step()
+with torch.no_grad():
+    after = teacher(x)
+""",
+        by(
+            "Create teacher with its constructor",
+            "teacher = copy.deepcopy(student)",
+            "teacher = Net()\nteacher.load_state_dict(student.state_dict())",
+        ),
+        symptom="not torch.equal(before, after)",
+    ),
+    "a policy is its own reference": case(
+        "AG109",
+        """
+import copy
+from contextlib import contextmanager
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base, self.adapter, self.on = nn.Linear(4, 1).requires_grad_(False), nn.Linear(4, 1), 1
+    def forward(self, x):
+        return self.base(x) + self.on * self.adapter(x)
+    @contextmanager
+    def disable_adapter(self):
+        self.on = 0
+        yield
+        self.on = 1
+model = Policy()
+reference = model
+optimizer = torch.optim.SGD(model.adapter.parameters(), lr=0.1)
+def margin(model, chosen, rejected):
+    return model(chosen) - model(rejected)
+margins = []
+for chosen, rejected in torch.randn(3, 2, 8, 4):
+    optimizer.zero_grad()
+    with torch.no_grad():
+        old = margin(reference, chosen, rejected)
+    gain = margin(model, chosen, rejected) - old
+    (-F.logsigmoid(gain).mean()).backward()
+    optimizer.step()
+    margins.append(gain.detach())
+""",
+        by(
+            "Compute the reference with a copy",
+            "reference = model",
+            "reference = copy.deepcopy(model).requires_grad_(False)",
+        ),
+        by("without its trained adapter", "with torch.no_grad():", "with torch.no_grad(), model.disable_adapter():"),
+        symptom="not torch.cat(margins).any()",
+    ),
+    "a rollout writes over the state that it began with": case(
+        "AG204",
+        """
+cell = nn.GRUCell(3, 4)
+optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+state = torch.zeros(2, 4)
+seen = [*torch.randn(3, 2, 3)]
+initial = state
+with torch.no_grad():
+    for x in seen:
+        new = cell(x, state)
+        state.copy_(new)
+replayed = initial
+losses = []
+for x in seen:
+    replayed = cell(x, replayed)
+    losses.append(replayed.pow(2).mean())
+sum(losses).backward()
+optimizer.step()
+""",
+        by("with `.clone()` of each tensor", "initial = state", "initial = state.clone()"),
+        by("keep each new state as a new tensor", "state.copy_(new)", "state = new"),
+        symptom="initial.any()",
+    ),
     "a model is its own teacher": case(
         "AG303",
         """

@@ -279,7 +279,7 @@ class Recorder(HiddenMode):
                 note_numbers(recording, now, args, kwargs)
             elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:
                 recording.scales[now] = args[-1]
-            elif kwargs and "alpha" in kwargs:
+            elif (kwargs and "alpha" in kwargs) or name == _COUNTS_UP:
                 note_numbers(recording, now, args, kwargs)
             if recording.exports.numbers or recording.exports.common:
                 recording.exports.used(recording, now, (*args, *kwargs.values()), frame)
@@ -334,5 +334,7 @@ def _zeros(count: int) -> tuple[int, ...]:
 
 
 _NUMBERS = frozenset({float, int})
+_COUNTS_UP = "arange"
+"""Where it begins tells whose rows of all ranks' it numbers."""
 _SCALES = frozenset({"mul", "div"})
 """Of what computes an operand these tell how often it is added; more would cost every op."""

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from autograd_inspector.capture.module_tree import named_parameters
+from autograd_inspector.capture.module_tree import named_buffers, named_parameters
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
 from autograd_inspector.capture.torch_private.distributed import hooked, joins, reduced_parameters
@@ -158,8 +158,9 @@ class Wrappers:
         if wrapper is not None and (learns or exchanges_buffers(own)):
             self._calls[wrapper.number] += synced or exchanges_buffers(own)
             site, kind, nth = recording.stacks.here(0), type(model).__name__, self._calls[wrapper.number]
+            sent = _sent_buffers(recording, own, own_children(model)["module"])
             recording.events.append(
-                WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns)
+                WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns, sent)
             )
 
     def _hooked(self, model: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
@@ -182,6 +183,14 @@ def exchanges_buffers(own: dict[str, Any]) -> bool:
     return bool(
         own.get("forward_sync_buffers") and own.get("require_forward_param_sync") and own.get("modules_buffers")
     )
+
+
+def _sent_buffers(recording: Recording, own: dict[str, Any], module: Any) -> tuple[int, ...]:
+    """The numbers of the buffers that the call is about to make those of rank 0; the program may have replaced some."""
+    if not exchanges_buffers(own) or own.get("buffer_hook") is not None:
+        return ()
+    left = own.get("parameters_to_ignore") or ()
+    return tuple({recording.id_of(buffer): None for name, buffer in named_buffers(module) if name not in left})
 
 
 def _with_subclasses(kind: type) -> Iterator[type]:

@@ -24,11 +24,11 @@ class RotaryEmbedding(nn.Module):
     def forward(self, seq_len):
         should_cache = self.cache_if_possible  # cause
         if should_cache and self.cached_freqs is not None and len(self.cached_freqs) >= seq_len:
-            return self.cached_freqs[:seq_len]
+            return self.cached_freqs[:seq_len]  # also
         t = torch.arange(seq_len, dtype=self.freqs.dtype)
         freqs = torch.einsum("i,j->ij", t, self.freqs).repeat_interleave(2, dim=-1)
         if should_cache:
-            self.cached_freqs = freqs.detach()
+            self.cached_freqs = freqs.detach()  # also
         return freqs
 
     def rotate_queries_or_keys(self, t):
