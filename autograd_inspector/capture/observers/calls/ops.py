@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -61,6 +61,9 @@ NO_WRITES: tuple[Write, ...] = ()
 class Recorder(HiddenMode):
     """Writes one raw op per torch call to the recording; a failure of its own switches it off, never the program."""
 
+    handler: ClassVar[Callable[[Recorder], Callable[..., Any]] | None] = None
+    """Makes what stands for ``__torch_function__`` in C, for the usual calls. It comes to the method with all others."""
+
     def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
         super().__init__()
         self.recording = recording
@@ -69,6 +72,8 @@ class Recorder(HiddenMode):
         self.on_failure = guard.on_failure
         self._names: dict[Any, str] = {}
         """The functions of torch's met so far that are plain ops, by name: one look-up decides for them."""
+        if self.handler is not None:
+            self.__dict__["__torch_function__"] = self.handler(self)
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
