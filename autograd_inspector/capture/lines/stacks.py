@@ -108,7 +108,7 @@ class Stacks:
             code = frame.f_code
             kind = kinds.get(code.co_filename)
             if kind is None:
-                kind = kinds[code.co_filename] = _kind(code.co_filename)
+                kind = kinds[code.co_filename] = kind_of_file(code.co_filename)
             if kind:
                 if kind == USER:
                     users += 1
@@ -296,5 +296,6 @@ class Stacks:
         self.graph_code = None
 
 
-def _kind(filename: str) -> int:
+def kind_of_file(filename: str) -> int:
+    """How the frames of a file count."""
     return _GRAPH_CODE if filename.startswith(_GRAPH_FILES) else classify(filename)

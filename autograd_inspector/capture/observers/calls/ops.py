@@ -53,7 +53,7 @@ _inference = torch.is_inference_mode_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
-_UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
+UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
 """What torch's functions written in Python name as overriding types although they override nothing."""
 NO_WRITES: tuple[Write, ...] = ()
 
@@ -61,8 +61,8 @@ NO_WRITES: tuple[Write, ...] = ()
 class Recorder(HiddenMode):
     """Writes one raw op per torch call to the recording; a failure of its own switches it off, never the program."""
 
-    handler: ClassVar[Callable[[Recorder], Callable[..., Any]] | None] = None
-    """Makes what stands for ``__torch_function__`` in C, for the usual calls. It comes to the method with all others."""
+    handler: ClassVar[Any] = None
+    """Makes what stands for ``__torch_function__`` in C, where compiled; unusual calls come to the method."""
 
     def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Recorder(HiddenMode):
                     func(before)
                 raise
             return result
-        if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
+        if (types and types not in UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
         name = self._names.get(func)
         if name is not None and not recording.traits:
@@ -282,7 +282,7 @@ class Recorder(HiddenMode):
                 recording.activated(name, (result,) if type(result) is Tensor else result_tensors)
             if writes and (kwargs or len(args) > 1):
                 note_numbers(recording, now, args, kwargs)
-            elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:
+            elif name in SCALES and args and not kwargs and type(args[-1]) in NUMBERS:
                 recording.scales[now] = args[-1]
             elif kwargs and "alpha" in kwargs:
                 note_numbers(recording, now, args, kwargs)
@@ -338,6 +338,6 @@ def _zeros(count: int) -> tuple[int, ...]:
     return (0,) * count
 
 
-_NUMBERS = frozenset({float, int})
-_SCALES = frozenset({"mul", "div"})
+NUMBERS = frozenset({float, int})
+SCALES = frozenset({"mul", "div"})
 """Of what computes an operand these tell how often it is added; more would cost every op."""
