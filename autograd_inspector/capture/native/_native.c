@@ -156,8 +156,8 @@ static int walk_frames(Walked *walked, PyObject *stacks, PyFrameObject *start)
     int status = -1, users = 0;
     PyFrameObject *frame = (PyFrameObject *)Py_NewRef(start);
     PyObject *calls = NULL, *caller = NULL, *graph = NULL;
-    PyObject *stop = PyObject_GetAttr(stacks, s_stop), *kinds = PyObject_GetAttr(stacks, s__kinds);
-    if (stop == NULL || kinds == NULL || (caller = PyObject_GetAttr(stacks, s__caller)) == NULL)
+    PyObject *stop = PyObject_GetAttr(stacks, s_stop), *kinds = stop == NULL ? NULL : PyObject_GetAttr(stacks, s__kinds);
+    if (kinds == NULL || (caller = PyObject_GetAttr(stacks, s__caller)) == NULL)
         goto done;
     for (int seen = 0; seen < MAX_WALK && frame != NULL; seen++) {
         PyCodeObject *code = PyFrame_GetCode(frame);
@@ -368,12 +368,10 @@ static PyObject *registry_add(PyObject *registry, PyObject *tensor, PyObject *bi
             (next = PyObject_GetAttr(registry, s__numbered)) == NULL)
             goto done;
     }
-    requires_grad = GET(get_requires_grad, tensor);
-    dtype = GET(get_dtype, tensor);
-    flag = GET(get_is_cpu, tensor);
-    Py_XDECREF(flag);
-    if (requires_grad == NULL || dtype == NULL || flag == NULL)
+    if ((requires_grad = GET(get_requires_grad, tensor)) == NULL || (dtype = GET(get_dtype, tensor)) == NULL ||
+        (flag = GET(get_is_cpu, tensor)) == NULL)
         goto done;
+    Py_DECREF(flag);
     if (flag == Py_True)
         device = Py_NewRef(k_cpu);
     else {
@@ -381,11 +379,17 @@ static PyObject *registry_add(PyObject *registry, PyObject *tensor, PyObject *bi
         device = own_device == NULL ? NULL : PyObject_CallMethodOneArg(registry, s__one_of, own_device);
         Py_XDECREF(own_device);
     }
+    if (device == NULL)
+        goto done;
     inference = requires_grad == Py_False ? PyObject_CallOneArg(k_is_inference, tensor) : Py_NewRef(Py_False);
+    if (inference == NULL)
+        goto done;
     if (requires_grad == Py_False)
         leaf = Py_NewRef(Py_True);
     else
         leaf = born < 0 ? PyObject_CallOneArg(k_is_leaf, tensor) : Py_NewRef(Py_False);
+    if (leaf == NULL)
+        goto done;
     if (next != NULL && born >= 0) { /* An op's result in memory of its own begins at its beginning. */
         offset = Py_NewRef(zero);
         stride = Py_NewRef(Py_None);
@@ -393,7 +397,7 @@ static PyObject *registry_add(PyObject *registry, PyObject *tensor, PyObject *bi
         offset = PyObject_CallOneArg(k_storage_offset, tensor);
         stride = offset == NULL ? NULL : PyObject_CallOneArg(k_stride, tensor);
     }
-    if (stride == NULL || device == NULL || inference == NULL || leaf == NULL)
+    if (stride == NULL)
         goto done;
     shape = GET(get_shape, tensor);
     if (shape == NULL || (same = PyObject_GetAttr(registry, s__same)) == NULL || !PyDict_CheckExact(same))
@@ -592,9 +596,10 @@ static int before_call(Handler *self, Call *call, PyObject *args, PyObject *kwar
             return 0;
         PyTuple_SET_ITEM(call->versions, at, version);
     }
-    PyObject *grad = PyObject_CallNoArgs(k_grad_enabled), *inference = PyObject_CallNoArgs(k_inference_mode);
-    PyObject *mode = PyObject_GetAttr(self->regions, s_mode);
-    int same = grad != NULL && inference != NULL && mode != NULL && PyTuple_CheckExact(mode) &&
+    PyObject *grad = PyObject_CallNoArgs(k_grad_enabled);
+    PyObject *inference = grad == NULL ? NULL : PyObject_CallNoArgs(k_inference_mode);
+    PyObject *mode = inference == NULL ? NULL : PyObject_GetAttr(self->regions, s_mode);
+    int same = mode != NULL && PyTuple_CheckExact(mode) &&
                PyTuple_GET_SIZE(mode) == 2 && PyTuple_GET_ITEM(mode, 0) == grad && PyTuple_GET_ITEM(mode, 1) == inference;
     call->gradients_on = grad == Py_True;
     Py_XDECREF(grad);
@@ -727,8 +732,9 @@ static int note_beside(Handler *self, PyObject *name, PyObject *args, PyObject *
 {
     int status = -1;
     PyObject *named = kwargs != NULL ? Py_NewRef(kwargs) : PyDict_New();
-    PyObject *exports = PyObject_GetAttr(self->recording, s_exports), *vitals = PyObject_GetAttr(self->recording, s_vitals);
-    if (named == NULL || exports == NULL || vitals == NULL)
+    PyObject *exports = named == NULL ? NULL : PyObject_GetAttr(self->recording, s_exports);
+    PyObject *vitals = exports == NULL ? NULL : PyObject_GetAttr(self->recording, s_vitals);
+    if (vitals == NULL)
         goto end;
     if (vitals != Py_None) {
         int measured = PySet_Contains(k_measured, name);
@@ -758,7 +764,9 @@ static int note_beside(Handler *self, PyObject *name, PyObject *args, PyObject *
                 goto end;
         }
     }
-    int numbers = truth_of(exports, s_numbers), common = numbers ? numbers : truth_of(exports, s_common);
+    int common = truth_of(exports, s_numbers);
+    if (common == 0)
+        common = truth_of(exports, s_common);
     if (common > 0) {
         PyObject *values = PyDict_Values(named), *rest = values == NULL ? NULL : PyList_AsTuple(values);
         PyObject *all = rest == NULL ? NULL : PySequence_Concat(args, rest);
@@ -931,8 +939,9 @@ static PyObject *usual(Handler *self, PyObject *func, PyObject *types)
         return NULL;
     if (!PyTuple_CheckExact(types) || (PyTuple_GET_SIZE(types) && PySet_Contains(k_underived, types) != 1))
         return NULL;
-    PyObject *still = PyObject_GetAttr(self->recording, s_still), *on = PyObject_GetAttr(self->recording, s_recording);
-    PyObject *values = PyObject_GetAttr(self->recording, s_values);
+    PyObject *still = PyObject_GetAttr(self->recording, s_still);
+    PyObject *on = still == NULL ? NULL : PyObject_GetAttr(self->recording, s_recording);
+    PyObject *values = on == NULL ? NULL : PyObject_GetAttr(self->recording, s_values);
     int plain = still == Py_None && on == Py_True && values == Py_None;
     Py_XDECREF(still);
     Py_XDECREF(on);
