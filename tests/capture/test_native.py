@@ -160,7 +160,27 @@ def autocast():
     loss.backward()
 
 
-SMALL = (views, cuts, raising, modified, kinds, threads_of_modules, deep, autocast)
+def handing_on():
+    """Modes that hand on what they were given, or call something else, with errors, and a subclass that does."""
+
+    class Other(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return torch.mul(func(*args, **(kwargs or {})), 2)
+
+    x = torch.ones(3, 3, requires_grad=True)
+    for _ in range(2):
+        with Counting():
+            y = torch.exp(x) + x
+            with Counting():
+                y = y * x
+        with Other():
+            y = y.cos() + y
+    with Counting(), pytest.raises(RuntimeError):
+        torch.mm(y, torch.ones(2, 2))
+    y.sum().backward()
+
+
+SMALL = (handing_on, views, cuts, raising, modified, kinds, threads_of_modules, deep, autocast)
 
 
 @needs_native

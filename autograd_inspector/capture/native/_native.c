@@ -29,7 +29,7 @@
     X(new_parameters) X(add) X(update) X(recording) X(registry) X(stacks) X(by_address) X(_names) X(regions)          \
     X(still) X(traits) X(values) X(mode) X(_failed) X(on_failure) X(out_of_stack) X(struck) X(ops) X(at) X(call)      \
     X(region) X(thread) X(vitals) X(activated) X(scales) X(exports) X(numbers) X(common) X(used) X(looked_at)         \
-    X(requires_grad) X(reread) X(enter) X(alpha)
+    X(requires_grad) X(reread) X(enter) X(alpha) X(handed)
 #define CALLABLES(X)                                                                                                  \
     X(kind_of_file) X(walked) X(added) X(handled) X(storage_address) X(untyped_storage) X(weak_ref) X(is_inference)   \
     X(is_leaf) X(storage_offset) X(stride) X(mode_depth) X(is_tracing) X(grad_enabled) X(inference_mode)              \
@@ -783,8 +783,48 @@ end:
     return status;
 }
 
+static PyObject *raised(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *kind, *value, *traceback;
+    PyErr_Fetch(&kind, &value, &traceback);
+    PyErr_NormalizeException(&kind, &value, &traceback);
+    if (traceback != NULL)
+        PyException_SetTraceback(value, traceback);
+    Py_XDECREF(kind);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+static void raise_again(PyObject *error)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(error);
+#else
+    PyErr_Restore(Py_NewRef(Py_TYPE(error)), error, PyException_GetTraceback(error));
+#endif
+}
+
+/* The number of the stack that ends in that frame. What was called is told meanwhile: no frame of ours tells of it. */
+static PyObject *site_of_call(Handler *self, PyObject *func, PyObject *frame)
+{
+    if (PyObject_SetAttr(self->stacks, s_handed, func) < 0)
+        return NULL;
+    PyObject *site = PyObject_CallMethodOneArg(self->stacks, s_at, frame);
+    PyObject *error = site == NULL ? raised() : NULL;
+    int told = PyObject_SetAttr(self->stacks, s_handed, Py_None);
+    if (error != NULL)
+        raise_again(error);
+    else if (told < 0)
+        Py_CLEAR(site);
+    return site;
+}
+
 /* What record() does after the call returned. -1: raised. */
-static int after_call(Handler *self, Call *call, PyObject *name, PyObject *args, PyObject *kwargs, PyObject *result,
+static int after_call(Handler *self, Call *call, PyObject *func, PyObject *name, PyObject *args, PyObject *kwargs, PyObject *result,
                       PyObject *frame)
 {
     int status = -1;
@@ -846,7 +886,7 @@ static int after_call(Handler *self, Call *call, PyObject *name, PyObject *args,
         Py_SETREF(first, Py_NewRef(minus_one)); /* A backward thread of another device has numbers of its own. */
         Py_SETREF(last, Py_NewRef(minus_one));
     }
-    if ((site = PyObject_CallMethodOneArg(self->stacks, s_at, frame)) == NULL ||
+    if ((site = site_of_call(self, func, frame)) == NULL ||
         (called = PyObject_GetAttr(self->recording, s_call)) == NULL ||
         (region = PyObject_GetAttr(self->recording, s_region)) == NULL ||
         (traits = PyLong_FromLong(bits | around)) == NULL)
@@ -863,50 +903,28 @@ end:
     return status;
 }
 
-static PyObject *raised(void)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *kind, *value, *traceback;
-    PyErr_Fetch(&kind, &value, &traceback);
-    PyErr_NormalizeException(&kind, &value, &traceback);
-    if (traceback != NULL)
-        PyException_SetTraceback(value, traceback);
-    Py_XDECREF(kind);
-    Py_XDECREF(traceback);
-    return value;
-#endif
-}
-
-static void raise_again(PyObject *error)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(error);
-#else
-    PyErr_Restore(Py_NewRef(Py_TYPE(error)), error, PyException_GetTraceback(error));
-#endif
-}
-
 /* The call raised: keep it, with what it wrote before. The exception stays what it is, unless an interrupt strikes. */
-static PyObject *call_failed(Handler *self, Call *call, PyObject *name)
+static void call_failed(Handler *self, Call *call, PyObject *func, PyObject *name)
 {
     PyObject *error = raised(), *around = PyErr_GetHandledException();
     PyObject *inputs = listed(call->inputs, call->count), *entries = listed(call->entries, call->count), *kept = NULL;
     PyErr_SetHandledException(error);
-    if (inputs != NULL && entries != NULL)
+    if (inputs != NULL && entries != NULL && PyObject_SetAttr(self->stacks, s_handed, func) == 0)
         kept = PyObject_CallMethodObjArgs(self->recorder, s__failed, name, inputs, entries, call->versions, zero, error, NULL);
     PyErr_SetHandledException(around == NULL ? Py_None : around);
+    PyObject *struck = kept == NULL ? raised() : NULL;
+    if (PyObject_SetAttr(self->stacks, s_handed, Py_None) < 0)
+        PyErr_Clear();
     Py_XDECREF(around);
     Py_XDECREF(inputs);
     Py_XDECREF(entries);
-    if (kept == NULL) {
+    if (struck == NULL)
+        raise_again(error);
+    else {
+        raise_again(struck);
         Py_DECREF(error);
-        return NULL;
     }
-    Py_DECREF(kept);
-    raise_again(error);
-    return NULL;
+    Py_XDECREF(kept);
 }
 
 /* Recording a call that returned has raised: 0, and the program goes on; -1 where it is an interrupt. */
@@ -932,7 +950,7 @@ static int recording_failed(Handler *self)
 /* Whether now is a usual moment for a usual call: the name of the function; NULL where it is not, or something raised. */
 static PyObject *usual(Handler *self, PyObject *func, PyObject *types)
 {
-    if (PyFunction_Check(func)) /* Its frames, and those of torch's that hand it on, are looked at together with ours. */
+    if (PyFunction_Check(func) || PyMethod_Check(func)) /* Its frames, and those of torch's that hand it on, are looked at together with ours. */
         return NULL;
     PyObject *name = PyDict_GetItemWithError(self->names, func);
     if (name == NULL)
@@ -975,8 +993,8 @@ static PyObject *handle(PyObject *callable, PyObject *const *given, size_t flags
     Py_INCREF(frame);
     result = PyObject_Call(given[0], given[2], kwargs);
     if (result == NULL)
-        call_failed(self, &call, name);
-    else if (after_call(self, &call, name, given[2], kwargs, result, frame) < 0 && recording_failed(self) < 0)
+        call_failed(self, &call, given[0], name);
+    else if (after_call(self, &call, given[0], name, given[2], kwargs, result, frame) < 0 && recording_failed(self) < 0)
         Py_CLEAR(result);
     Py_DECREF(frame);
     Py_DECREF(name);
