@@ -16,6 +16,7 @@ MODULES := $(FRONT)/node_modules/.package-lock.json
 STATIC  := autograd_inspector/static
 LAB     := autograd_inspector/labextension
 SOURCES := $(shell find $(FRONT)/src -name '*.ts' -o -name '*.css')
+NATIVE := autograd_inspector/capture/native/_native.c scripts/native_hook.py
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
@@ -71,7 +72,8 @@ $(STAMPS)/torch: $(STAMPS)/venv constraints.txt
 
 # llms-from-scratch asks for TensorFlow and an old NumPy; its model files need only torch.
 # The front end is built before: its files are then there when pip looks for them.
-$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt | $(STATIC)/widget.js $(LAB)/static/style.js
+# What records in C is compiled with it, where there is a compiler.
+$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt $(NATIVE) | $(STATIC)/widget.js $(LAB)/static/style.js
 	@echo "[4/5] installing autograd_inspector with the extras test, stories and lab (a few minutes the first time)"
 	@$(PIP) -c constraints.txt -e '.[test,stories,lab]'
 	@$(PIP) --no-deps --ignore-requires-python $(LLMS)

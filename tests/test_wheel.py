@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -64,6 +65,36 @@ def test_the_wheel_has_all_that_is_built_and_nothing_else(wheel):
     roots = {name.partition("/")[0] for name in names}
     assert {root for root in roots if not root.startswith("autograd_inspector")} == set()
     assert [name for name in names if name.endswith((".ts", ".map")) or "/tests/" in name] == []
+
+
+def test_a_wheel_with_what_is_compiled_is_for_one_python(wheel):
+    """Where there is a compiler, the file is in it and its tag has the platform; where there is none, it fits all."""
+    compiled = [name for name in zipfile.ZipFile(wheel).namelist() if "/_native." in name and not name.endswith(".pyi")]
+    if shutil.which("cc") is None:
+        assert compiled == []
+    assert wheel.name.endswith("-py3-none-any.whl") == (not compiled)
+    if compiled:
+        [name] = compiled
+        assert name.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
+        assert f"-cp{sys.version_info.major}{sys.version_info.minor}-" in wheel.name
+
+
+def test_a_wheel_without_a_compiler_is_for_every_python(tmp_path):
+    """The build goes on, and says so in one line. What was compiled for an earlier one is not in it."""
+    shutil.copytree(ROOT, tmp_path / "source", ignore=_unneeded)
+    said = run(
+        *(sys.executable, "-m", "pip", "wheel", tmp_path / "source", "--no-deps", "--no-build-isolation", "-v"),
+        *("--wheel-dir", tmp_path),
+        env={**os.environ, "CC": "false"},
+    )
+    [built] = tmp_path.glob("*.whl")
+    assert built.name.endswith("-py3-none-any.whl")
+    assert [name for name in zipfile.ZipFile(built).namelist() if name.endswith((".so", ".pyd", ".c"))] == []
+    assert said.count("recording stays in Python: false failed") == 1
+
+
+def _unneeded(_folder, names):
+    return {name for name in names if name in {".git", ".venv", "node_modules", "build", "tests", "notebooks"}}
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +167,8 @@ def test_the_sdist_builds_and_documents_itself(sdist):
         "CONTRIBUTING.md",
         "Makefile",
         "constraints.txt",
+        "scripts/native_hook.py",
+        "autograd_inspector/capture/native/_native.c",
         "autograd_inspector/static/widget.js",
         "autograd_inspector/labextension/package.json",
         "labextension/package.json",
@@ -145,9 +178,8 @@ def test_the_sdist_builds_and_documents_itself(sdist):
         "tests/test_wheel.py",
     }
     assert wanted - names == set()
-    assert [
-        name for name in names if "node_modules/" in name or "__pycache__" in name or name.startswith("build/")
-    ] == []
+    superfluous = ("node_modules/", "__pycache__", "/_native.cpython")
+    assert [name for name in names if any(part in name for part in superfluous) or name.startswith("build/")] == []
 
 
 def metadata(wheel):

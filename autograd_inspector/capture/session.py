@@ -22,6 +22,7 @@ from autograd_inspector.capture.interim import Interim
 from autograd_inspector.capture.last_look import LastLook
 from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
+from autograd_inspector.capture.native.putting_in import put_in
 from autograd_inspector.capture.observers.all_observers import install_all
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.compiled.inside import refuse_inside_compiled_code
@@ -59,6 +60,8 @@ STRUCK = "An interrupt arrived while a torch call was being recorded: that call 
 
 _HOLDING = (TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT, TorchError.NUMPY_OF_TRACKED)
 """What was refused is somewhere in the program's own objects."""
+
+put_in()
 
 _CURRENT: Session | None = None
 """The capture that is in place, also where it will record nothing more."""

@@ -262,3 +262,4 @@ def test_rules_by_name(tmp_path, capsys):
     with pytest.raises(SystemExit) as left:
         main(["--version"])
     assert left.value.code == 0
+    assert capsys.readouterr().out.rstrip().endswith(("records in C", "records in Python (not compiled)"))

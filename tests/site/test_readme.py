@@ -90,8 +90,8 @@ def test_the_first_example_is_real(folder):
 
 
 def test_the_wheel_has_that_name():
-    """The file that `pip install` is given is called after the project's version."""
-    name = f"{PROJECT['name']}-{autograd_inspector.__version__}-py3-none-any.whl"
+    """The file that `pip install` is given is called after the project's version, for whichever Python it is."""
+    name = f"{PROJECT['name']}-{autograd_inspector.__version__}-*.whl"
     assert block("install") == f"pip install {name}\n"
 
 

@@ -11,10 +11,12 @@ from autograd_inspector.capture.lines.frame_locals import locals_of
 _HANDLER = "__torch_function__"
 
 
-def forwarding() -> set[int]:
-    """The ids of the frames, from here outwards, that were handed the same call as the next handler inside them."""
+def forwarding(inner: Any = None) -> set[int]:
+    """The ids of the frames, from here outwards, that were handed the same call as the next handler inside them.
+
+    ``inner``: the function that a handler without a frame, one in C, was called for.
+    """
     frame_ids: set[int] = set()
-    inner: Any = None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == _HANDLER:

@@ -75,6 +75,8 @@ class Stacks:
         self.watch: Callable[[FrameType], None] = lambda frame: None
         """Told each frame of the user's that a new stack goes through."""
         self.graph_code: GraphCode | None = None
+        self.handed: object = None
+        """The function whose call is handled in C, where no frame tells of it."""
         self._kinds: dict[str, int] = {}
         self._calls: dict[int, dict[int, tuple[int, ...]]] = {}
         self._caller: CodeType | None = None
@@ -108,7 +110,7 @@ class Stacks:
             code = frame.f_code
             kind = kinds.get(code.co_filename)
             if kind is None:
-                kind = kinds[code.co_filename] = _kind(code.co_filename)
+                kind = kinds[code.co_filename] = kind_of_file(code.co_filename)
             if kind:
                 if kind == USER:
                     users += 1
@@ -170,7 +172,7 @@ class Stacks:
             frame = frame.f_back
         if handlers:
             self._kept += [code for code, _, _ in chain]
-            passed = {handlers.get(handler) for handler in forwarding()}
+            passed = {handlers.get(handler) for handler in forwarding(self.handed)}
             chain = [entry for at, entry in enumerate(chain) if at not in passed] or chain
         site = self._site_of(key, chain)
         if through:
@@ -296,5 +298,6 @@ class Stacks:
         self.graph_code = None
 
 
-def _kind(filename: str) -> int:
+def kind_of_file(filename: str) -> int:
+    """How the frames of a file count."""
     return _GRAPH_CODE if filename.startswith(_GRAPH_FILES) else classify(filename)

@@ -31,6 +31,7 @@ from autograd_inspector.capture.torch_private.tensors import (
     resurrect,
     storage_address,
     storage_expired,
+    weak_ref,
 )
 from autograd_inspector.interrupts import is_interrupt
 
@@ -39,7 +40,7 @@ _MOST_GIVEN = 1000
 _DEEPEST = 3
 _MANY = 50_000
 """Of so many storages, and of twice as many as were left the last time, those that are gone are looked for."""
-_CPU = torch.device("cpu")
+CPU = torch.device("cpu")
 """There is one: to ask a tensor whether it is there takes a tenth of comparing devices."""
 _CONTAINERS = frozenset({list, tuple, dict})
 
@@ -137,7 +138,7 @@ class Registry:
         if plain:
             storage = self._storage_of_plain(tensor)
             requires_grad, dtype = tensor.requires_grad, tensor.dtype
-            device = _CPU if tensor.is_cpu else self._one_of(tensor.device)
+            device = CPU if tensor.is_cpu else self._one_of(tensor.device)
             if storage < 0 and not requires_grad:
                 requires_grad = needs_grad(tensor)  # A wrapper of functorch's, which has no memory of its own.
             inference = not requires_grad and tensor.is_inference()
@@ -206,7 +207,7 @@ class Registry:
         address = address_of(tensor)
         memory = None if address is None or address in self.storages or storage < 0 else storage_of(tensor)
         if address is not None and memory is not None:
-            memory._weak_ref()
+            weak_ref(memory)
             self.storages[address] = storage
 
     def from_array(self, tensor: Tensor) -> None:
@@ -279,7 +280,7 @@ class Registry:
 
     def _numbered_now(self, address: int, memory: Any) -> int:
         """The number of memory that was not met before."""
-        memory._weak_ref()  # What it returns is the address, which close() frees it by.
+        weak_ref(memory)  # What it returns is the address, which close() frees it by.
         number = self.storages[address] = self._numbered
         self._numbered += 1
         if len(self.storages) >= self._sweep_at:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, inline, looked_up, private, spare
+from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, looked_up, private, spare
 
 _counter = private("torch:Tensor._version", "which op modified a tensor, and whether that was after it was saved")
 version_counter = _counter.__get__ if isinstance(_counter, GetSetDescriptorType) else _counter
@@ -108,7 +108,7 @@ def _address_of() -> Any:
 
 
 storage_address = private("torch._C:_storage_address", _ONCE, instead=_address_of())
-inline("torch:UntypedStorage._weak_ref", "no other memory gets the number of one that was freed", needed=True)
+weak_ref = private("torch:UntypedStorage._weak_ref", "no other memory gets the number of one that was freed")
 storage_expired = private("torch:UntypedStorage._expired", "freed memory is forgotten", instead=lambda _: False)
 free_weak_ref = private("torch:UntypedStorage._free_weak_ref", "nothing of a storage outlives the capture")
 

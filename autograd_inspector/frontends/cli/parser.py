@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from autograd_inspector import __version__
+from autograd_inspector.capture.native import compiled
 from autograd_inspector.frontends.cli.outcome import UNABLE
 from autograd_inspector.kernel.rule_codes import codes
 from autograd_inspector.kernel.spelling import spelled
@@ -73,6 +74,11 @@ def _command_of(parser: argparse.ArgumentParser, command: str) -> argparse.Argum
     return next((group.choices[command] for group in groups if command in group.choices), parser)
 
 
+def _recording() -> str:
+    native, reason = compiled()
+    return f"records in Python ({reason})" if native is None else "records in C"
+
+
 def parser_of() -> argparse.ArgumentParser:
     """The parser; ``command`` of what it parses is the command's name."""
     parser = _Parser(
@@ -81,7 +87,7 @@ def parser_of() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=STATUSES,
     )
-    parser.add_argument("--version", action="version", version=f"autograd-inspect {__version__}")
+    parser.add_argument("--version", action="version", version=f"autograd-inspect {__version__}, {_recording()}")
     commands = parser.add_subparsers(required=True, metavar="run | rule | show | merge | checkpoint", dest="command")
     _run(commands)
     rule = commands.add_parser("rule", help="explain a rule")

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -53,13 +53,16 @@ _inference = torch.is_inference_mode_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
-_UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
+UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
 """What torch's functions written in Python name as overriding types although they override nothing."""
 NO_WRITES: tuple[Write, ...] = ()
 
 
 class Recorder(HiddenMode):
     """Writes one raw op per torch call to the recording; a failure of its own switches it off, never the program."""
+
+    handler: ClassVar[Any] = None
+    """Makes what stands for ``__torch_function__`` in C, where compiled; unusual calls come to the method."""
 
     def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
         super().__init__()
@@ -69,6 +72,8 @@ class Recorder(HiddenMode):
         self.on_failure = guard.on_failure
         self._names: dict[Any, str] = {}
         """The functions of torch's met so far that are plain ops, by name: one look-up decides for them."""
+        if self.handler is not None:
+            self.__dict__["__torch_function__"] = self.handler(self)
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
@@ -104,7 +109,7 @@ class Recorder(HiddenMode):
                     func(before)
                 raise
             return result
-        if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
+        if (types and types not in UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
         name = self._names.get(func)
         if name is not None and not recording.traits:
@@ -150,7 +155,7 @@ class Recorder(HiddenMode):
         if special is not None:
             return special(self, func, args, kwargs)
         name = name_of(func)
-        if is_torchs(func):
+        if is_torchs(func) and name != _COUNTS_UP:
             self._names[func] = name
         return self.record(func, args, kwargs, name)
 
@@ -277,7 +282,7 @@ class Recorder(HiddenMode):
                 recording.activated(name, (result,) if type(result) is Tensor else result_tensors)
             if writes and (kwargs or len(args) > 1):
                 note_numbers(recording, now, args, kwargs)
-            elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:
+            elif name in SCALES and args and not kwargs and type(args[-1]) in NUMBERS:
                 recording.scales[now] = args[-1]
             elif (kwargs and "alpha" in kwargs) or name == _COUNTS_UP:
                 note_numbers(recording, now, args, kwargs)
@@ -333,8 +338,8 @@ def _zeros(count: int) -> tuple[int, ...]:
     return (0,) * count
 
 
-_NUMBERS = frozenset({float, int})
+NUMBERS = frozenset({float, int})
 _COUNTS_UP = "arange"
 """Where it begins tells whose rows of all ranks' it numbers."""
-_SCALES = frozenset({"mul", "div"})
+SCALES = frozenset({"mul", "div"})
 """Of what computes an operand these tell how often it is added; more would cost every op."""

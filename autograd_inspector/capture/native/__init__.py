@@ -1,0 +1,22 @@
+"""What records in C, where it was compiled: the same records at less cost. The functions in Python are the reference.
+
+Without a compiler, with another torch than it knows, and with ``AUTOGRAD_INSPECTOR_PURE_PYTHON=1``, Python does it all.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+SWITCH = "AUTOGRAD_INSPECTOR_PURE_PYTHON"
+
+
+def compiled() -> tuple[Any, str]:
+    """The module in C, before it was told of torch; None, and why it is not to be used."""
+    if os.environ.get(SWITCH, "0") not in {"", "0"}:
+        return None, f"switched off by {SWITCH}"
+    try:
+        from autograd_inspector.capture.native import _native
+    except ImportError:
+        return None, "not compiled"
+    return _native, ""
