@@ -9,6 +9,7 @@ import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from hashlib import sha256
 from random import Random
 
 import msgspec
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 import autograd_inspector
+from autograd_inspector.capture import native
 from autograd_inspector.capture.native.putting_in import REASON, pure_python
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from tests.fuzz.programs import program_of
@@ -365,3 +367,21 @@ def test_another_torch_than_it_knows():
             _native.configure(**{name: value for name, value in known().items() if name != "apart"})
     finally:
         _native.configure(**known())
+
+
+@needs_native
+def test_a_file_compiled_from_an_older_source(monkeypatch, tmp_path):
+    """It is not used: what it does in C may be another thing than what Python does now."""
+    monkeypatch.delenv(native.SWITCH, raising=False)
+    newer = tmp_path / "_native.c"
+    newer.write_text("int changed;")
+    monkeypatch.setattr(native, "source_digest", lambda: sha256(newer.read_bytes()).hexdigest())
+    assert native.compiled() == (None, "compiled from an older source: run `pip install -e .` again")
+
+
+@needs_native
+def test_an_installed_package_has_no_source_beside(monkeypatch):
+    """What was compiled with the wheel is used."""
+    monkeypatch.delenv(native.SWITCH, raising=False)
+    monkeypatch.setattr(native, "source_digest", lambda: "")
+    assert native.compiled()[1] == ""

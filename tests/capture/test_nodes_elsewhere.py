@@ -12,6 +12,7 @@ from autograd_inspector.capture.recording.nodes_elsewhere import Elsewhere, Node
 from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST
 from autograd_inspector.capture.recording.recording import new_recording
 from autograd_inspector.capture.torch_private.modes import function_modes, pop_mode, push_mode
+from autograd_inspector.model.op import Trait
 
 
 def test_ops_of_another_thread_have_no_numbers():
@@ -70,9 +71,11 @@ def test_a_run_inside_a_thread_of_the_engines():
 
     def served(mode) -> None:
         push_mode(mode)
+        mode.recording.traits |= int(Trait.BACKWARD)
         try:
             torch.autograd.grad((weight * 2).sum(), weight)
         finally:
+            mode.recording.traits = 0
             pop_mode()
 
     with inspect() as inspection:

@@ -6,8 +6,11 @@ Without a compiler, with another torch than it knows, and with ``AUTOGRAD_INSPEC
 from __future__ import annotations
 
 import os
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
+_SOURCE = Path(__file__).with_name("_native.c")
 SWITCH = "AUTOGRAD_INSPECTOR_PURE_PYTHON"
 
 
@@ -19,4 +22,11 @@ def compiled() -> tuple[Any, str]:
         from autograd_inspector.capture.native import _native
     except ImportError:
         return None, "not compiled"
+    if getattr(_native, "SOURCE", "") != (source_digest() or getattr(_native, "SOURCE", "")):
+        return None, "compiled from an older source: run `pip install -e .` again"
     return _native, ""
+
+
+def source_digest(source: Path = _SOURCE) -> str:
+    """Of the C source; "" where an installed package is without it."""
+    return sha256(source.read_bytes()).hexdigest() if source.exists() else ""

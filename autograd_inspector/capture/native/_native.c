@@ -1170,5 +1170,10 @@ PyMODINIT_FUNC PyInit__native(void)
     }
     if ((handler_type = (PyTypeObject *)PyType_FromSpec(&handler_spec)) == NULL)
         return NULL;
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+#ifdef SOURCE
+    if (module != NULL && PyModule_AddStringConstant(module, "SOURCE", SOURCE) < 0)
+        Py_CLEAR(module);
+#endif
+    return module;
 }

@@ -136,7 +136,7 @@ class Recording(Records):
 
     def _hands_on(self) -> bool:
         """Whether the mode is at work in this thread: torch takes it off the stack for the call that it hands on."""
-        handler = getattr(getattr(self.mode, "__torch_function__", None), "__code__", None)
+        handler = getattr(getattr(type(self.mode), "__torch_function__", None), "__code__", None)
         inside = (frame for frame in outwards(sys._getframe(1)) if frame.f_code is handler)
         return any(value is self.mode for frame in inside for _, value in locals_of(frame))
 
