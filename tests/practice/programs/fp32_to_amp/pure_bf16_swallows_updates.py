@@ -62,5 +62,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the weights are bfloat16 without an fp32 copy: updates are below their precision and vanish",
     names=("bfloat16",),
+    values=True,
     repair=("return model",),
 )
