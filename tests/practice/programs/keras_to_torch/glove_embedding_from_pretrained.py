@@ -54,6 +54,7 @@ def verify(outcome):
 
 
 TRUTH = Truth(
+    minor=True,
     fault="the embedding is in the optimizer but frozen: from_pretrained has freeze=True",
     names=("embedding",),
     repair=("self.embedding = nn.Embedding.from_pretrained(glove, freeze=False, padding_idx=0)",),

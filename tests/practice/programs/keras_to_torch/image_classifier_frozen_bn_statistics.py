@@ -65,6 +65,7 @@ def verify(outcome):
 
 
 TRUTH = Truth(
+    minor=True,
     fault="the running statistics of the frozen backbone's BatchNorm are updated in training mode",
     names=("base.1",),
     repair=("model.train()\nmodel.base.eval()",),
