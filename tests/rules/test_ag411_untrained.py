@@ -129,7 +129,7 @@ class Tuned(nn.Module):
 
 
 def test_frozen_backbone_in_train_mode():
-    """It may adapt its statistics on purpose: only an eval() that was taken back tells otherwise; freezing hints at it."""
+    """Its statistics may adapt on purpose: an eval() that was taken back tells otherwise; freezing gives a hint."""
 
     def tuned(prepare):
         net = Tuned()
