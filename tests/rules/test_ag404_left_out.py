@@ -544,18 +544,20 @@ def test_replicas_whose_gradients_go_on_in_buckets():
 
     def program(hand_on):
         master = network()
-        replica = copy.deepcopy(master)
-        bucket = torch.zeros(sum(p.numel() for p in master.parameters()))
         sizes = [p.numel() for p in master.parameters()]
-        for p, part in zip(replica.parameters(), bucket.split(sizes), strict=True):
-            p.grad = part.view_as(p)
+        replicas = [copy.deepcopy(master) for _ in range(2)]
+        buckets = [torch.zeros(sum(sizes)) for _ in replicas]
+        for replica, bucket in zip(replicas, buckets, strict=True):
+            for p, part in zip(replica.parameters(), bucket.split(sizes), strict=True):
+                p.grad = part.view_as(p)
         optimizer = torch.optim.SGD(master.parameters(), lr=0.1)
         for _ in range(2):
-            bucket.zero_()
-            with torch.no_grad():
-                torch._foreach_copy_(list(replica.parameters()), list(master.parameters()))
-            F.cross_entropy(replica(X), Y).backward()
-            total = bucket / 2 if hand_on else torch.ones_like(bucket)
+            for replica, bucket in zip(replicas, buckets, strict=True):
+                bucket.zero_()
+                with torch.no_grad():
+                    torch._foreach_copy_(list(replica.parameters()), list(master.parameters()))
+                F.cross_entropy(replica(X), Y).backward()
+            total = sum(bucket / 2 for bucket in buckets) if hand_on else torch.ones(sum(sizes))
             for p, part in zip(master.parameters(), total.split(sizes), strict=True):
                 p.grad = part.view_as(p)
             optimizer.step()
