@@ -154,3 +154,48 @@ def test_attacks_on_one_batch():
                 trained(optimizer, net(noisy(x)).pow(2).mean())
 
     calm(program)
+
+
+def batches(augment, take=lambda whole, at: whole[at : at + 8]):
+    """Three epochs over batches of one large tensor."""
+    whole, net = torch.cat(samples()), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        for at in range(0, len(whole), 8):
+            trained(optimizer, net(augment(take(whole, at))).pow(2).mean())
+
+
+def masked_column(x):
+    x[:, int(torch.randint(0, 4, ()))] = 0.0  # Changed.
+    return x
+
+
+@pytest.mark.parametrize("augment", [masked, masked_column])
+def test_batches_that_are_parts_of_the_data_are_changed(augment):
+    """Places of a view of the data set are overwritten: other ones in each epoch."""
+    found = diagnosed(
+        lambda: batches(augment), "AG204", "# Changed.", "3 iterations", severity="warning", where=augment
+    )
+    assert "4 parts of one tensor" in found.message
+
+
+def test_batches_that_are_copies_or_memories():
+    """Nothing is said of batches that an index copies, of fixed places, and of a memory that takes in new samples."""
+
+    def memory():
+        kept, net = torch.cat(samples()), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            for at in range(0, len(kept), 8):
+                kept[at : at + 8] = torch.randn(8, 4)
+                trained(optimizer, net(masked(kept[at : at + 8])).pow(2).mean())
+
+    def padded(x):
+        x[6:] = 0.0
+        return x
+
+    calm(
+        lambda: batches(masked, lambda whole, at: whole[torch.arange(at, at + 8)]),
+        lambda: batches(padded),
+        memory,
+    )

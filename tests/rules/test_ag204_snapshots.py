@@ -233,3 +233,48 @@ def test_state_that_another_optimizer_takes_over():
         step(net, optimizer)
 
     calm(program)
+
+
+def followed(keep, renew=False, loss=True):
+    """A network learns to agree with what functional code computes with kept parameters."""
+    net, optimizer = made()
+    kept = keep(net)
+    for _ in range(3):
+        if renew:
+            kept = keep(net)
+        with torch.no_grad():
+            target = torch.func.functional_call(net, kept, (X + 1,))
+        optimizer.zero_grad()
+        (net(X) - (0.9 * target if loss else 1)).pow(2).mean().backward()
+        optimizer.step()
+    return target
+
+
+def as_state(net):
+    return net.state_dict()  # Window.
+
+
+def as_aliases(net):
+    return {name: p.detach() for name, p in net.named_parameters()}  # Window.
+
+
+def as_copies(net):
+    return {name: p.detach().clone() for name, p in net.named_parameters()}
+
+
+@pytest.mark.parametrize("keep", [as_state, as_aliases])
+def test_targets_computed_with_what_was_never_copied(keep):
+    """The target network is the trained one, where its parameters were kept without a copy before the steps."""
+    diagnosed(
+        lambda: followed(keep), "AG204", "# Window.", "weight", "target of the loss", severity="warning", where=keep
+    )
+
+
+def test_targets_of_copies_and_of_the_current_network():
+    """Nothing is said of copies, of what is taken anew for each loss, nor of a look that no loss is made of."""
+    calm(
+        lambda: followed(as_copies),
+        lambda: followed(as_state, renew=True),
+        lambda: followed(as_state, loss=False),
+        lambda: followed(lambda net: dict(net.named_parameters())),
+    )

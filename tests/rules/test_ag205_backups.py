@@ -126,13 +126,39 @@ def clients_of_a_round():
     return sum(came_to) / 3
 
 
+def logged_by_a_closure():
+    """Each call of the closure clamps the pixels first and keeps a copy of what it has seen last."""
+    image = torch.rand(4, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    optimizer, log = torch.optim.LBFGS([image], lr=0.5, max_iter=3), []
+
+    def closure():
+        with torch.no_grad():
+            image.clamp_(0, 1)
+        optimizer.zero_grad()
+        loss = (X @ image - 1).square().mean()
+        loss.backward()
+        log.append(image.detach().clone())
+        return loss
+
+    for _ in range(3):
+        optimizer.step(closure)
+    return log
+
+
 @pytest.mark.parametrize(
     "program",
-    [averaged(swap_out=True), averaged(swap_out=False, rounds=2), compared_at_the_end, measured, clients_of_a_round],
-    ids=["put back", "at the end", "compared", "measured", "of which some are read"],
+    [
+        averaged(swap_out=True),
+        averaged(swap_out=False, rounds=2),
+        compared_at_the_end,
+        measured,
+        clients_of_a_round,
+        logged_by_a_closure,
+    ],
+    ids=["put back", "at the end", "compared", "measured", "of which some are read", "taken behind the write"],
 )
 def test_copies_that_serve(program):
-    """Put back, at the end of the training, kept for later, or compared with: all that a line takes, or some."""
+    """Put back, at the end of the training, kept for later or of the last call, or compared with: all, or some."""
     calm(program)
 
 

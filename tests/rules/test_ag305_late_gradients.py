@@ -118,7 +118,7 @@ def test_gradients_dropped_after_the_step():
 
 
 def test_gradients_dropped_for_other_reasons():
-    """All of them, instead of zero_grad(), or those of another loss than the one that was stepped."""
+    """All of them, instead of zero_grad(), those of another loss than the stepped one, or of what is frozen then."""
 
     def by_hand():
         net = network()
@@ -138,7 +138,19 @@ def test_gradients_dropped_for_other_reasons():
                 p.grad = None
             trained(its, judge(maker(X).detach()).pow(2).mean())
 
-    calm(by_hand, adversary)
+    def frozen_for_a_stage():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        trained(optimizer, loss_of(net))
+        for p in net[0].parameters():
+            p.requires_grad_(False)
+            p.grad = None
+        trained(torch.optim.SGD(net[2].parameters(), lr=0.1), loss_of(net))
+        for p in net[0].parameters():
+            p.requires_grad_(True)
+        trained(torch.optim.SGD(net.parameters(), lr=0.1), loss_of(net))
+
+    calm(by_hand, adversary, frozen_for_a_stage)
 
 
 def test_two_steps_for_one_backward():

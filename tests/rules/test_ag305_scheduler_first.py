@@ -108,3 +108,24 @@ def test_schedulers_beside_the_step(order):
     """One that steps with the optimizer, and one that is let run ahead there on purpose."""
     report = inspected(lambda: accumulated(order))
     assert report.findings == (), summary(report)
+
+
+def peaked(order, factor, every=3):
+    """A schedule that an optimizer meets at other moments than where it was meant to."""
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    for number in range(3 * every):
+        net(torch.ones(3, 4)).pow(2).mean().backward()
+        order(optimizer, scheduler, number)
+
+
+def test_a_schedule_that_is_over_at_each_step():
+    """A warning where the lr is 0 whenever the optimizer steps; beside the step, the same schedule is fine."""
+    report = inspected(lambda: peaked(at_each_backward, lambda count: max(0.0, 1 - count / 2)))
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == ("AG305", "warning"), summary(report)
+    assert finding.locations[0].lineno == line_of(at_each_backward, "# Fast.")
+    assert "the lr is 0" in finding.message
+    report = inspected(lambda: peaked(at_each_step, lambda count: 1 - count / 4))
+    assert report.findings == (), summary(report)

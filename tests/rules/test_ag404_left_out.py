@@ -537,3 +537,32 @@ def test_gradients_that_nothing_clears_in_the_norm(clears):
     assert ("clipping norm" in finding.message) == counted
     assert any("clip_grad_norm_" in line for line in shown) == counted
     assert any(".zero_grad()" in line for line in shown) == counted
+
+
+def test_replicas_whose_gradients_go_on_in_buckets():
+    """The gradients of copies are parts of one flat tensor, which is handed on to what is stepped, or is not."""
+
+    def program(hand_on):
+        master = network()
+        sizes = [p.numel() for p in master.parameters()]
+        replicas = [copy.deepcopy(master) for _ in range(2)]
+        buckets = [torch.zeros(sum(sizes)) for _ in replicas]
+        for replica, bucket in zip(replicas, buckets, strict=True):
+            for p, part in zip(replica.parameters(), bucket.split(sizes), strict=True):
+                p.grad = part.view_as(p)
+        optimizer = torch.optim.SGD(master.parameters(), lr=0.1)
+        for _ in range(2):
+            for replica, bucket in zip(replicas, buckets, strict=True):
+                bucket.zero_()
+                with torch.no_grad():
+                    torch._foreach_copy_(list(replica.parameters()), list(master.parameters()))
+                F.cross_entropy(replica(X), Y).backward()
+            total = sum(bucket / 2 for bucket in buckets) if hand_on else torch.ones(sum(sizes))
+            for p, part in zip(master.parameters(), total.split(sizes), strict=True):
+                p.grad = part.view_as(p)
+            optimizer.step()
+
+    diagnosed(
+        lambda: program(hand_on=False), "AG404", "torch.optim.SGD", "replica.0", severity="warning", where=program
+    )
+    calm(lambda: program(hand_on=True))

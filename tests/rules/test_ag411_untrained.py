@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, inspected, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -129,7 +129,7 @@ class Tuned(nn.Module):
 
 
 def test_frozen_backbone_in_train_mode():
-    """It may adapt its statistics on purpose: only an eval() that was taken back unused tells otherwise."""
+    """Its statistics may adapt on purpose: an eval() that was taken back tells otherwise; freezing gives a hint."""
 
     def tuned(prepare):
         net = Tuned()
@@ -148,6 +148,20 @@ def test_frozen_backbone_in_train_mode():
         lambda: tuned(lambda net: net.backbone.eval()(X)),  # for a look at its features
         lambda: tuned(lambda net: net.eval()),
     )
+
+    def frozen(net):
+        net.backbone.requires_grad_(False)
+
+    (finding,) = inspected(lambda: tuned(frozen)).findings
+    assert (finding.rule, finding.severity) == ("AG411", "info"), finding
+    assert finding.locations[0].source.strip() == "net.train()"
+    assert "net.backbone.1 updates its running statistics" in finding.message
+
+    def without_statistics(net):
+        net.backbone = nn.Sequential(nn.Linear(4, 6), nn.Dropout(0.5)).requires_grad_(False)
+
+    report = inspected(lambda: tuned(without_statistics))
+    assert not report.findings, report.findings
 
 
 def test_statistics_that_were_to_stay():

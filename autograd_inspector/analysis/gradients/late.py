@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -144,9 +145,18 @@ def _used_by(analysis: Analysis, write: GradWrite) -> Step | None:
     step = max((s for s in latest if s is not None), key=lambda s: s.at, default=None)
     if step is None or step.error or not any(p.tensor == write.tensor and p.gradient >= 0 for p in step.parameters):
         return None
+    if _at_rest(analysis, write, step):
+        return None
     later = analysis.timeline.backwards_to(write.tensor).within(step.at + 1, write.at)
     earlier = [w for w in analysis.timeline.writes_of(write.tensor).within(step.at + 1, write.at) if w is not write]
     return None if later or earlier else step
+
+
+def _at_rest(analysis: Analysis, write: GradWrite, step: Step) -> bool:
+    """Whether the parameter is frozen for a while from about there: no step may move it, and no gradient stay behind."""
+    following = next(analysis.timeline.backwards_to(write.tensor).since(write.at + 1), None)
+    until = math.inf if following is None else following.start
+    return bool(analysis.lifecycle.frozen([write.tensor], since=step.at, until=until))
 
 
 def _cleared_anyway(analysis: Analysis, write: GradWrite) -> ZeroGradCalled | None:

@@ -1,6 +1,7 @@
 """Samples that a program keeps, and that it augments in place each time they come by: the changes add up over epochs.
 
-What is kept may be one tensor for each sample. A part of one large tensor is another case: see ``rewritten_data``.
+What is kept may be one tensor for each sample, or one large tensor, of whose parts some places are overwritten. What is
+computed in place with a part is another case: see ``rewritten_data``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.INNER
 
 
 class AugmentedAgain(Struct, frozen=True):
-    """``op`` is the last of a line that changed ``count`` tensors in turn, one of them (``tensor``) ``times`` times."""
+    """``op`` is the last of a line that changed ``count`` tensors in turn, one of them (``tensor``) ``times`` times.
+
+    ``parts``: these are views of parts of one tensor.
+    """
 
     op: Op
     tensor: int
     count: int
     times: int
+    parts: bool
+
+
+_Kept = tuple[int, int, int]
+"""(storage, offset, extent) of a part that a line writes to; (storage, -1, -1) of what may be all of its memory."""
 
 
 def augmented_again(analysis: Analysis) -> Iterator[AugmentedAgain]:
@@ -35,21 +44,31 @@ def augmented_again(analysis: Analysis) -> Iterator[AugmentedAgain]:
     constant or that depends on parameters is a state, and there to be changed.
     """
     ends = analysis.rounds.ends
-    lines: dict[object, list[tuple[Op, int]]] = {}
+    lines: dict[object, list[tuple[Op, _Kept]]] = {}
     for op in analysis.capture.ops if len(ends) > 1 else ():
         if len(op.writes) == 1 and not op.recorded and not op.has(_ASIDE) and _may_add_up(analysis, op):
-            storage, line = op.writes[0].storage, line_of(analysis, op.site)
-            if storage >= 0 and line is not None and _is_data(analysis, op.writes[0].tensor):
-                lines.setdefault(line, []).append((op, storage))
+            kept, line = _kept(analysis, op), line_of(analysis, op.site)
+            if kept[0] >= 0 and line is not None and _is_data(analysis, op.writes[0].tensor):
+                lines.setdefault(line, []).append((op, kept))
     told: set[object] = set()
     for changes in lines.values():
-        op, storage = changes[-1]
+        op, kept = changes[-1]
         place = analysis.capture.place(op.site)
         key = None if place is None else (place.filename, place.function)
-        times = len({bisect_right(ends, each.index) for each, of in changes if of == storage})
+        times = len({bisect_right(ends, each.index) for each, of in changes if of == kept})
         if key not in told and times > 1 and _comes_back(changes) and _adds_up(analysis, changes):
             told.add(key)
-            yield AugmentedAgain(op, op.writes[0].tensor, len({of for _, of in changes}), times)
+            yield AugmentedAgain(op, op.writes[0].tensor, len({of for _, of in changes}), times, kept[1] >= 0)
+
+
+def _kept(analysis: Analysis, op: Op) -> _Kept:
+    """What a line changes some places of: where an index says which, the tensor that is indexed, if that is a view."""
+    write = op.writes[0]
+    record, born = analysis.capture.tensors[write.tensor], analysis.flow.birth(write.tensor)
+    view = born is not None and is_a(born.name, OpKind.VIEWS)
+    if is_a(op.name, OpKind.IN_PLACE_ONLY) or not is_a(op.name, OpKind.SETS_NUMBER) or not view:
+        return write.storage, -1, -1
+    return write.storage, record.offset, record.extent
 
 
 def _may_add_up(analysis: Analysis, op: Op) -> bool:
@@ -77,20 +96,21 @@ def _is_data(analysis: Analysis, tensor: int) -> bool:
     return own and not constant and record.dtype.startswith(("float", "bfloat"))
 
 
-def _comes_back(changes: list[tuple[Op, int]]) -> bool:
+def _comes_back(changes: list[tuple[Op, _Kept]]) -> bool:
     """Whether a line meets memory again after other memory."""
-    last: dict[int, int] = {}
-    for at, (_, storage) in enumerate(changes):
-        if storage in last and any(other != storage for _, other in changes[last[storage] : at]):
+    last: dict[_Kept, int] = {}
+    for at, (_, kept) in enumerate(changes):
+        if kept in last and any(other != kept for _, other in changes[last[kept] : at]):
             return True
-        last[storage] = at
+        last[kept] = at
     return False
 
 
-def _adds_up(analysis: Analysis, changes: list[tuple[Op, int]]) -> bool:
+def _adds_up(analysis: Analysis, changes: list[tuple[Op, _Kept]]) -> bool:
     """Whether what the last of them changes is data, and each change leaves something of the last one there."""
-    op, storage = changes[-1]
-    first = next(each.index for each, of in changes if of == storage)
+    op, kept = changes[-1]
+    storage = kept[0]
+    first = next(each.index for each, of in changes if of == kept)
     writers = [each for each, _ in analysis.writes_in(storage, first, op.index + 1)]
     if not all(_may_add_up(analysis, each) for each in writers):
         return False
@@ -105,7 +125,7 @@ def _adds_up(analysis: Analysis, changes: list[tuple[Op, int]]) -> bool:
     return not any(_of_state(analysis, t, first) for t in read) and _feeds_loss(analysis, op)
 
 
-def _drawn(analysis: Analysis, changes: list[tuple[Op, int]]) -> bool:
+def _drawn(analysis: Analysis, changes: list[tuple[Op, _Kept]]) -> bool:
     """Whether random numbers were drawn for it: it was given them, or its own function drew them before each change."""
     capture, op = analysis.capture, changes[-1][0]
     if any(draws(each) for each, _ in analysis.flow.upstream([(t, op.index) for t in op.inputs[1:]])):

@@ -11,6 +11,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.ledger import Ledger, written_from
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 
 _PUTS = OpKind.COPIES_INTO | OpKind.ALIASES
@@ -108,8 +109,13 @@ def _written(analysis: Analysis, tensor: int, taken: Op, end: int) -> Op | None:
     """
     storage = analysis.capture.tensors[tensor].storage
     writes = [op for op, _ in analysis.writes_to(storage, tensor, taken.index + 1, end) if not op.has(_ASIDE)]
-    here = [op for op in writes if _function(analysis, op) == _function(analysis, taken) is not None]
-    return here[0] if here and here[0] is writes[0] and len(writes) == 1 else None
+    first = writes[0] if len(writes) == 1 else None
+    return first if first is not None and _behind(_statement(analysis, taken), _statement(analysis, first)) else None
+
+
+def _behind(taken: Location | None, written: Location | None) -> bool:
+    """Whether one function took the copy and wrote then, in this order: one that writes first is in its next call."""
+    return taken is not None and written is not None and taken.scope == written.scope and taken.lineno <= written.lineno
 
 
 class _Swaps:
@@ -148,8 +154,8 @@ class _Swaps:
         return first is not None and not first.recorded
 
 
-def _function(analysis: Analysis, op: Op) -> tuple[str, str] | None:
-    """The function of the program that made a call; a comprehension is part of the one around it."""
+def _statement(analysis: Analysis, op: Op) -> Location | None:
+    """The statement of the program that made a call; a comprehension is part of the function around it."""
     frames = (frame for frame in analysis.capture.site(op.site) if not frame.library)
     named = (frame for frame in frames if frame.function == "<module>" or not frame.function.endswith(">"))
-    return next((frame.scope for frame in named), None)
+    return next(named, None)

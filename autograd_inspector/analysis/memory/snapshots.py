@@ -22,6 +22,7 @@ class Snapshot(Struct, frozen=True):
     """``alias`` shows the memory of ``tensor`` since ``taken``; ``changed`` modified it, then ``used`` met both.
 
     ``restores``: it wrote the one over the other. ``sums``: it added the one, which was taken again since, to the other.
+    ``teaches``: a module computed a constant of the loss with the one, and the loss trains the other.
     """
 
     alias: int
@@ -31,6 +32,7 @@ class Snapshot(Struct, frozen=True):
     used: Op
     restores: bool
     sums: bool = False
+    teaches: bool = False
 
 
 def aliased_snapshots(analysis: Analysis) -> Iterator[Snapshot]:
@@ -64,10 +66,10 @@ def _summed(analysis: Analysis, op: Op) -> Snapshot | None:
     """What was kept of one memory at two times, with a write in between, and is read and added up after it."""
     tensors = analysis.capture.tensors
     (one, read), (other, _) = (_addend(analysis, tensor, op.index) for tensor in op.inputs)
-    first, last = (_taken(analysis, tensor) for tensor in (one, other))
+    first, last = (taken_as_alias(analysis, tensor) for tensor in (one, other))
     if one == other or first is None or last is None or region(tensors[one]) != region(tensors[other]):
         return None
-    changed = _changed(analysis, one, first, last) if first.index < last.index else None
+    changed = changed_since(analysis, one, first, last) if first.index < last.index else None
     if changed is None or read < changed.index:
         return None
     return Snapshot(one, other, first, changed, op, restores=False, sums=True)
@@ -90,25 +92,25 @@ def _snapshot(analysis: Analysis, op: Op, one: int, other: int) -> Snapshot | No
     a, b = records[one], records[other]
     if one == other or (a.storage, a.offset, a.shape, a.extent) != (b.storage, b.offset, b.shape, b.extent):
         return None
-    taken = {tensor: made for tensor in (one, other) if (made := _taken(analysis, tensor)) is not None}
+    taken = {tensor: made for tensor in (one, other) if (made := taken_as_alias(analysis, tensor)) is not None}
     if a.storage < 0 or not taken:
         return None
     alias = min(taken, key=lambda tensor: taken[tensor].index)
-    changed = _changed(analysis, alias, taken[alias], op)
+    changed = changed_since(analysis, alias, taken[alias], op)
     if changed is None:
         return None
     restores = assigns(op) or is_a(op.name, OpKind.COPIES_INTO)
     return Snapshot(alias, other if alias == one else one, taken[alias], changed, op, restores)
 
 
-def _taken(analysis: Analysis, tensor: int) -> Op | None:
+def taken_as_alias(analysis: Analysis, tensor: int) -> Op | None:
     """The op that made an alias for the program to keep."""
     birth = analysis.capture.tensors[tensor].birth
     made = analysis.capture.ops[birth] if birth >= 0 else None
     return made if made is not None and is_a(made.name, OpKind.ALIASES) and made.inputs else None
 
 
-def _changed(analysis: Analysis, alias: int, taken: Op, used: Op) -> Op | None:
+def changed_since(analysis: Analysis, alias: int, taken: Op, used: Op) -> Op | None:
     """The last op that modified the memory past the alias: who writes through the alias means to change it."""
     storage = analysis.capture.tensors[alias].storage
     latest = analysis.writes_back(storage, taken.index + 1, used.index)

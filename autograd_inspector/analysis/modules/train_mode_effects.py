@@ -27,7 +27,8 @@ class InTrainMode(Struct, frozen=True):
     ``dropping`` and ``counting`` are the calls in it that drop values at random and update running statistics.
     ``switch``: the program had put it into eval mode, and ``undone`` put it back with the model around it. None: it was
     never put into either mode, and what it returns goes into a loss beside what learns. ``frozen``: it was trained until
-    then, so that train mode was right; this made it require no grad.
+    then, so that train mode was right; this made it require no grad. ``handed_on``: what it returns goes into what
+    learns, and the program froze it: as a rule its statistics were to stay, but they may follow the new data on purpose.
     """
 
     call: ModuleCall
@@ -37,6 +38,7 @@ class InTrainMode(Struct, frozen=True):
     switch: ModeSwitched | None = None
     undone: ModeSwitched | None = None
     frozen: RequiresGradChanged | None = None
+    handed_on: bool = False
 
 
 def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
@@ -45,18 +47,21 @@ def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
     for place, ops in parts.affected().items():
         call = parts.call_at(ops[0], place[1])
         pair = parts.undone_eval(place, call)
-        if pair is None and not parts.is_target(place, call, ops):
-            continue
+        handed_on = pair is None and not parts.is_target(place, call, ops)
         calls = [analysis.capture.calls[op.call] for op in ops]
-        switch, undone = pair or (None, None)
+        counting = each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS))
+        if handed_on and not (counting and parts.was_frozen(place)):
+            continue
+        switch, undone = pair or (None, parts.put_into_training(place, call) if handed_on else None)
         yield InTrainMode(
             call,
             ops[0],
-            each_once(c for c, op in zip(calls, ops, strict=True) if op.has(Trait.DRAWS)),
-            each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS)),
+            each_once(c for c, op in zip(calls, ops, strict=True) if op.has(Trait.DRAWS) and not handed_on),
+            counting,
             switch,
             undone,
             parts.frozen(place),
+            handed_on,
         )
 
 
@@ -126,6 +131,13 @@ class Parts:
         mine = [t for t in self._retired if self._inside(t, self._capture.owners.get(t, -1), place)]
         return next(iter(self._analysis.lifecycle.frozen(mine)), None)
 
+    def was_frozen(self, place: Place) -> bool:
+        """Whether the program froze all its parameters, before any training, and called it within another module."""
+        mine = [t for t, root in self._capture.owners.items() if self._inside(t, root, place)]
+        first = min((step.start for step in self._capture.steps), default=-1)
+        early = {change.tensor for change in self._analysis.lifecycle.frozen(mine, until=first)}
+        return bool(place[1]) and bool(mine) and early.issuperset(mine)
+
     @cached_property
     def _having(self) -> frozenset[Place]:
         """Models and parts with a parameter."""
@@ -189,6 +201,13 @@ class Parts:
         between = (self._places.of(c.root, c.path) for c in self._capture.calls if last.at <= c.at < outer.at)
         looked = any(model == root and within(inner, path) for model, inner in between)
         return None if looked else (last, outer)
+
+    def put_into_training(self, place: Place, call: ModuleCall) -> ModeSwitched | None:
+        """What put it, or what is around it, into train mode before it was called; None: it began in it."""
+        root, path = self._places.of(*place)
+        mine = (s for s in reversed(self._switches) if s.model == root and s.at <= call.at and within(path, s.path))
+        last = next(mine, None)
+        return last if last is not None and last.training else None
 
     def singled_out(self, place: Place, switch: ModeSwitched) -> bool:
         """Whether the program put just that module into eval mode, out of train mode, and no library did."""

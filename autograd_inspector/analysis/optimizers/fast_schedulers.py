@@ -17,12 +17,16 @@ _FEWEST = 2
 
 
 class FastScheduler(Struct, frozen=True):
-    """``stepped`` is the first of the scheduler's steps, ``times`` so many it makes for each ``step`` of the optimizer."""
+    """``stepped`` is the first of the scheduler's steps, ``times`` so many it makes for each ``step`` of the optimizer.
+
+    ``missed``: the schedule passes through rates other than 0, and each step of the optimizer meets a 0.
+    """
 
     optimizer: OptimizerRecord
     stepped: SchedulerStepped
     step: Step
     times: int
+    missed: bool
 
 
 def fast_schedulers(analysis: Analysis) -> Iterator[FastScheduler]:
@@ -37,7 +41,13 @@ def fast_schedulers(analysis: Analysis) -> Iterator[FastScheduler]:
         runs = [run for run in capture.completed_runs if run.nested_in < 0 and not held.isdisjoint(run.reached)]
         times = _between(runs, steps)
         if len(times) == 1 and min(times) >= _FEWEST and _take_turns(runs, scheduled):
-            yield FastScheduler(optimizer, scheduled[0], steps[0], times.pop())
+            missed = all(map(at_rate_zero, steps)) and any(any(event.rates) for event in scheduled)
+            yield FastScheduler(optimizer, scheduled[0], steps[0], times.pop(), missed)
+
+
+def at_rate_zero(step: Step) -> bool:
+    """Whether the learning rate is 0 for all that has a gradient."""
+    return all(step.rate(p) == 0 for p in step.parameters if p.gradient >= 0)
 
 
 def _between(runs: Sequence[Backward], steps: Sequence[Step]) -> set[int]:

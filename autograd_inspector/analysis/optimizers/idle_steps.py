@@ -8,6 +8,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.fast_schedulers import at_rate_zero, fast_schedulers
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
@@ -53,13 +54,17 @@ def _moved(event: UpdateDropped, steps: Iterable[Step]) -> bool:
 
 
 def at_zero(analysis: Analysis) -> Iterator[AtZero]:
-    """Optimizers that are at 0 in all steps, or in several last ones, because a schedule or the program made it so."""
+    """Optimizers that are at 0 in all steps, or in several last ones, because a schedule or the program made it so.
+
+    Not one whose schedule gives other rates between its steps: it is stepped too often.
+    """
     capture = analysis.capture
+    missed = {fast.optimizer.id for fast in fast_schedulers(analysis) if fast.missed}
     for optimizer in capture.placement.optimizers:
         all_steps = _steps_of(analysis, optimizer.id)
-        count = next((i for i, step in enumerate(reversed(all_steps)) if not _is_at_zero(step)), len(all_steps))
+        count = next((i for i, step in enumerate(reversed(all_steps)) if not at_rate_zero(step)), len(all_steps))
         before, steps = all_steps[: len(all_steps) - count], all_steps[len(all_steps) - count :]
-        if not steps or (len(steps) if before else optimizer.steps) < _FEWEST:
+        if optimizer.id in missed or not steps or (len(steps) if before else optimizer.steps) < _FEWEST:
             continue
         if not (_scheduled(optimizer) if before else _always(analysis, steps)):
             continue
@@ -72,7 +77,7 @@ def at_zero(analysis: Analysis) -> Iterator[AtZero]:
             tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == optimizer.id),
             tuple(event for event in own if first <= event.at <= last),
             tuple(event for event in own if event.at > last),
-            not any(step.counted and not _is_at_zero(step) for step in capture.steps if step.at not in passed),
+            not any(step.counted and not at_rate_zero(step) for step in capture.steps if step.at not in passed),
             before,
         )
 
@@ -90,10 +95,6 @@ def _written(analysis: Analysis, event: UpdateDropped, start: int) -> bool:
         for tensor in event.tensors
         for op, write in analysis.writes_to(tensors[tensor].storage, tensor, start, end)
     )
-
-
-def _is_at_zero(step: Step) -> bool:
-    return all(step.rate(p) == 0 for p in step.parameters if p.gradient >= 0)
 
 
 def _scheduled(optimizer: OptimizerRecord) -> bool:

@@ -106,7 +106,15 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
             starts, single = [(write.gradient, len(capture.ops))], not _is_array(capture, write.tensor)
             above = flow.upstream(starts) if single else flow.upstream(starts, lambda _, made: _is_array(capture, made))
             sources.update(read for op, made in above if single or _is_array(capture, made) for read in op.inputs)
-    return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
+    if not sources:
+        return set()
+    memory = memory_of(capture, sources)
+    return {read.tensor for read in capture.grad_reads if read.gradient in sources} | {
+        # A ``.grad`` that is a part of a bucket is handed on with the bucket.
+        write.tensor
+        for write in capture.grad_writes
+        if write.gradient >= 0 and write.tensor not in held and capture.tensors[write.gradient].storage in memory
+    }
 
 
 def _is_array(capture: Capture, tensor: int) -> bool:

@@ -17,9 +17,10 @@ def augmented_data(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each function that changes them."""
     for found in augmented_again(analysis):
         name, call = name_of(analysis, found.tensor), found.op.name
+        kept = "parts of one tensor" if found.parts else "tensors"
         yield Problem(
             "warning",
-            f"`{call}` changes {name} in place in each iteration, and the program uses the same {found.count} tensors again "
+            f"`{call}` changes {name} in place in each iteration, and the program uses the same {found.count} {kept} again "
             f"in later iterations: {name} was changed in {found.times} iterations, each time in addition to the previous "
             "changes",
             f"Change a copy: `{name}.clone()` before the change, or where the samples are taken from what keeps them.",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.memory.live_targets import live_targets
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
@@ -66,7 +68,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         models" in the PyTorch tutorials: "state = deepcopy(model.state_dict())".
     """
     by_line: dict[tuple[object, object], list[Snapshot]] = {}
-    for snapshot in aliased_snapshots(analysis):
+    for snapshot in chain(aliased_snapshots(analysis), live_targets(analysis)):
         key = line_of(analysis, snapshot.taken.site), line_of(analysis, snapshot.used.site)
         by_line.setdefault(key, []).append(snapshot)
     for snapshots in by_line.values():
@@ -186,6 +188,12 @@ def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
             f"`{first.used.name}` adds the last values to themselves"
         )
         used = "added to itself here"
+    elif first.teaches:
+        text = (
+            f"{kept}: the old values share memory with the new ones, {changed} has changed both, and the target of the loss is "
+            f"computed with {agree(names, 'the value', 'the values')} that the loss trains"
+        )
+        used = "target computed here"
     else:
         text = (
             f"{kept}: the old values share memory with the new ones, {changed} has changed both, so they never differ"

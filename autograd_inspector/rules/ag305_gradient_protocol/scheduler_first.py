@@ -14,7 +14,7 @@ from autograd_inspector.model.remedy import Again, Remove
 
 
 def scheduler_first(analysis: Analysis) -> Iterator[Problem]:
-    """A hint for each optimizer: what is lost is the first value of the schedule, or most of its values."""
+    """For each optimizer: what is lost is the first value of the schedule, or most of its values (all, but for zeros)."""
     for found in early_schedulers(analysis):
         yield _problem(analysis, found)
     for fast in fast_schedulers(analysis):
@@ -34,14 +34,20 @@ def _problem(analysis: Analysis, found: EarlyScheduler) -> Problem:
     )
 
 
+_MISSED = (
+    "Whenever the optimizer steps, the lr is 0, so its steps change nothing: the schedule gives other values in between"
+)
+
+
 def _too_fast(analysis: Analysis, found: FastScheduler) -> Problem:
     name = variable(analysis, found.optimizer)
     scheduler = analysis.user_frames(found.stepped.site, "")[:1]
     step = analysis.user_frames(found.step.site, "")[:1]
+    missed = f". {_MISSED}" if found.missed else ""
     return Problem(
-        "info",
+        "warning" if found.missed else "info",
         f"{found.stepped.api} comes after each backward(), {found.times} times for each step() of {name}: the schedule runs "
-        f"{found.times} times as fast as the optimizer",
+        f"{found.times} times as fast as the optimizer{missed}",
         f"Call the scheduler's step() after {name}.step(), where that runs. If the schedule counts backwards, no change is "
         "needed.",
         analysis.places((found.stepped, "scheduler stepped here"), (found.step, "optimizer stepped here, less often")),

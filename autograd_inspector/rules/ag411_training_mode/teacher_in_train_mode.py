@@ -53,6 +53,12 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
         fix = (
             f"Call {name}.eval() after each train() of the enclosing model, or override train() of that model to do so."
         )
+    elif found.handed_on:
+        text = f"{name} is frozen and in train mode, as the model around it is: {effects(analysis, found)}"
+        fix = (
+            f"If its statistics should stay as they are, call {name}.eval() after each train() of a model that contains it: "
+            "requires_grad_(False) does not change the mode. If they should follow the new data, nothing needs to change."
+        )
     else:
         more = " any more" if found.frozen is not None else ""
         text = (
@@ -62,7 +68,7 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
         fix = f"Call {name}.eval() before training, and after each train() of a model that contains it: no_grad() and requires_grad_(False) do not change the mode."
     used = analysis.user_frames(found.op.site, "called in train mode here")
     return Problem(
-        "warning",
+        "info" if found.handed_on else "warning",
         text,
         fix,
         (

@@ -32,6 +32,25 @@ with torch.no_grad():
         ),
         symptom="not same",
     ),
+    "a frozen part goes on with its statistics": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)), nn.Linear(4, 2))
+net[0].requires_grad_(False)
+optimizer, x = torch.optim.SGD(net[1].parameters(), lr=0.1), torch.randn(8, 4) + 1
+for _ in range(2):
+    net.train()
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "If its statistics should stay as they are, call net.0.eval() after each train() of a model that contains it",
+            "    net.train()\n",
+            "    net.train()\n    net[0].eval()\n",
+        ),
+        symptom="bool(net[0][1].running_mean.any())",
+    ),
     "a loaded part is trained in eval mode": case(
         "AG411",
         """
