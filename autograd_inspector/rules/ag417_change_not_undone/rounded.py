@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameters.rounded_for_a_while import RoundedForAWhile, rounded_for_a_while
+from autograd_inspector.analysis.memory.rounded_for_a_while import RoundedForAWhile, rounded_for_a_while
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 
