@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
-from autograd_inspector.analysis.parameters.thawed_with_others import ThawedWithOthers, thawed_with_others
+from autograd_inspector.analysis.optimizers.thawed_with_others import ThawedWithOthers, thawed_with_others
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 
