@@ -76,6 +76,62 @@ def test_a_head_that_begins_anew_after_the_load():
     calm(program(lambda net: net[1].reset_parameters()), program(scaled))
 
 
+class Probe(nn.Module):
+    """A head on a pretrained encoder; ``begin`` is what the constructor does when both are there."""
+
+    def __init__(self, begin):
+        super().__init__()
+        self.encoder, self.head = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4)), nn.Linear(4, 2)
+        self.load()
+        begin(self)
+
+    def load(self):
+        self.encoder.load_state_dict(nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4)).state_dict())
+
+    def forward(self, x):
+        return self.head(self.encoder(x))
+
+
+def probing(begin):
+    def program():
+        net = Probe(begin)
+        trained(torch.optim.SGD(net.parameters(), lr=0.1), net(torch.randn(8, 4)).pow(2).mean())
+
+    return program
+
+
+def drawn(module):
+    if isinstance(module, nn.Linear):
+        nn.init.trunc_normal_(module.weight, std=0.02)  # Drawn.
+        nn.init.zeros_(module.bias)
+
+
+def test_weights_that_are_initialized_again_after_the_load():
+    """All weights of the load are drawn anew. Who draws those of the head alone, or loads afterwards, loses nothing."""
+
+    def all_of_it(net):
+        net.apply(drawn)
+
+    def loaded_again(net):
+        net.apply(drawn)
+        net.load()
+
+    def looked_at_first(net):
+        net.scale = float(net.encoder(torch.ones(2, 4)).std())
+        net.apply(drawn)
+
+    diagnosed(
+        probing(all_of_it),
+        "AG205",
+        "# Drawn.",
+        "encoder.0.weight",
+        "load_state_dict()",
+        severity="warning",
+        where=drawn,
+    )
+    calm(probing(lambda net: net.head.apply(drawn)), probing(loaded_again), probing(looked_at_first))
+
+
 class Counted(nn.Linear):
     def __init__(self, write):
         super().__init__(4, 2)

@@ -81,6 +81,40 @@ def test_statistics_go_on_in_an_evaluation():
     )
 
 
+class WithoutTheMode(Layers):
+    def train(self, mode=True):
+        super().train()
+        self.norm.eval()
+        return self
+
+
+def test_the_base_class_is_not_given_the_mode():
+    """`eval()` puts the model into train mode. A method that says True wants that, as does who calls it later."""
+
+    class AsksForTrue(Layers):
+        def train(self, mode=True):
+            return super().train(True)
+
+    def put_back():
+        net = WithoutTheMode()
+        rounds(net, look=False)
+        net.train()
+        with torch.no_grad():
+            net(X)
+
+    finding = diagnosed(
+        lambda: rounds(WithoutTheMode()),
+        "AG411",
+        "super().train()",
+        "drop",
+        "at random",
+        severity="warning",
+        where=WithoutTheMode.train,
+    )
+    assert [edit.text for edit in finding.edits] == ["super().train(mode)"]
+    calm(lambda: rounds(AsksForTrue()), lambda: rounds(WithoutTheMode(), look=False), put_back)
+
+
 def test_mode_is_passed_on():
     """By the base class's method, part by part, by a loop, or by flags; or nobody looks at the model."""
 

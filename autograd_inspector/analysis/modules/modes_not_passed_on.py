@@ -53,5 +53,7 @@ def _stayed(analysis: Analysis, event: ModeNotPassedOn, op: Op) -> bool:
     inner = call.path.removeprefix(f"{event.path}.") if event.path else call.path
     if call.root != event.model or not within(call.path, event.path) or inner not in event.missed:
         return False
-    switches = (s for s in analysis.capture.events_of(ModeSwitched) if s.model == event.model and s.training)
-    return not any(event.at <= s.at <= call.at and within(call.path, s.path) for s in switches)
+    later = (e for e in analysis.capture.events[analysis.capture.events.index(event) :] if isinstance(e, ModeSwitched))
+    return not any(
+        s.model == event.model and s.training and s.at <= call.at and within(call.path, s.path) for s in later
+    )

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.ledger import ASIDE, Ledger
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelLoaded
@@ -37,11 +38,15 @@ class RoundedUpdates(Struct, frozen=True):
 
 
 class LostLoad(Struct, frozen=True):
-    """``loaded`` wrote ``tensors``; ``writes``, of a forward, overwrote them before anything was computed with them."""
+    """``loaded`` wrote ``tensors``; ``writes`` overwrote them before anything was computed with them.
+
+    ``begun_anew``: these drew random numbers for all weights that were loaded; else they are those of a forward.
+    """
 
     tensors: tuple[int, ...]
     loaded: ModelLoaded
     writes: tuple[Op, ...]
+    begun_anew: bool = False
 
 
 def lost_updates(analysis: Analysis) -> Iterator[LostUpdates]:
@@ -109,6 +114,37 @@ def lost_loads(analysis: Analysis) -> Iterator[LostLoad]:
         if lost:
             firsts = {line_of(analysis, lost[tensor].site): lost[tensor] for tensor in sorted(lost)}
             yield LostLoad(tuple(sorted(lost)), loaded, tuple(firsts.values()))
+
+
+def loads_begun_anew(analysis: Analysis) -> Iterator[LostLoad]:
+    """One for each load all of whose weights are drawn anew: who wants another head draws that one alone.
+
+    Vectors do not count: an initialization sets them to a constant, or leaves them out. What is loaded once more
+    afterwards has lost nothing.
+    """
+    loads = [event for event in analysis.capture.events_of(ModelLoaded) if not event.assign]
+    ledger = Ledger(analysis) if loads else None
+    for number, loaded in enumerate(loads):
+        tensors = [t for t in loaded.tensors if len(analysis.capture.tensors[t].shape) > 1]
+        again = {tensor for later in loads[number + 1 :] for tensor in later.tensors}
+        if ledger is not None and tensors and again.isdisjoint(tensors):
+            drawn = [
+                write for tensor in tensors if (write := _drawn_anew(analysis, ledger, tensor, loaded)) is not None
+            ]
+            if len(drawn) == len(tensors):
+                firsts = {line_of(analysis, write.site): write for write in drawn}
+                yield LostLoad(tuple(tensors), loaded, tuple(firsts.values()), begun_anew=True)
+
+
+def _drawn_anew(analysis: Analysis, ledger: Ledger, tensor: int, loaded: ModelLoaded) -> Op | None:
+    """What filled a parameter with random numbers that are used, where the load had just written to it."""
+    storage, end = analysis.capture.tensors[tensor].storage, len(analysis.capture.ops)
+    written = next((op for op, _ in analysis.writes_back(storage, 0, loaded.at)), None)
+    if written is None or line_of(analysis, written.site) != line_of(analysis, loaded.site):
+        return None
+    write = _lost(ledger, tensor, loaded.at - 1)
+    drawn = write is not None and is_a(write.name, OpKind.FILLS_RANDOMLY)
+    return write if write is not None and drawn and ledger.computed_with(tensor, write.index, end) else None
 
 
 def _written_by_hand(analysis: Analysis, tensor: int, start: int) -> bool:

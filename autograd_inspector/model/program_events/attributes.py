@@ -150,6 +150,7 @@ class ModeNotPassedOn(ProgramEvent, frozen=True):
     """``eval()`` met a module whose ``train()`` sets its own mode alone, at ``site``: ``missed`` stays in train mode.
 
     ``path`` is the module's place in ``model``, ``missed`` are paths in it, ``mode`` is what its method calls the mode.
+    With "" among ``missed`` the module stays in train mode itself: its method calls the base class's without the mode.
     """
 
     type: str

@@ -9,7 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, lost_loads
+from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, loads_begun_anew, lost_loads
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
@@ -86,6 +86,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
     yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
+    yield from (_begun_anew(analysis, load) for load in loads_begun_anew(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
     yield from unread_derivatives(analysis)
     yield from not_returned(analysis)
@@ -233,6 +234,23 @@ def _lost_load(analysis: Analysis, found: LostLoad) -> Problem:
         "the state_dict, and check it first.",
         analysis.places(
             *((op, "overwritten here") for op in found.writes), (found.loaded, "loaded here, without effect")
+        ),
+        tuple(names),
+        ops=(found.writes[0].index,),
+    )
+
+
+def _begun_anew(analysis: Analysis, found: LostLoad) -> Problem:
+    """Values of a checkpoint that an initialization overwrites."""
+    names = names_of(analysis, found.tensors)
+    by = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes))
+    return Problem(
+        "warning",
+        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} initializes "
+        f"{agree(names, 'it', 'them')} again before anything is computed with {agree(names, 'it', 'them')}",
+        "Initialize first, and load afterwards; or initialize only the layers that are not loaded.",
+        analysis.places(
+            *((op, "initialized again here") for op in found.writes), (found.loaded, "loaded here, without effect")
         ),
         tuple(names),
         ops=(found.writes[0].index,),

@@ -22,6 +22,7 @@ from autograd_inspector.rules.ag406_frozen_in_optimizer.masked_rows import maske
 from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
 from autograd_inspector.rules.ag406_frozen_in_optimizer.pruned_weights import pruned_weights
 from autograd_inspector.rules.ag406_frozen_in_optimizer.renormalised import renormalised
+from autograd_inspector.rules.ag406_frozen_in_optimizer.thawed_with_others import thawed_too_far
 from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
 
 
@@ -59,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from early
     yield from _frozen_with_its_twin(analysis)
     yield from _unfrozen_again(analysis)
+    yield from thawed_too_far(analysis)
     yield from _never_frozen(analysis)
     yield from nothing_frozen(analysis)
     yield from frozen_for_good(analysis)

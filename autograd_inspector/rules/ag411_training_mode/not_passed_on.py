@@ -8,7 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.modes_not_passed_on import NotPassedOn, modes_not_passed_on
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import ModuleCall
-from autograd_inspector.model.remedy import Insert
+from autograd_inspector.model.remedy import Insert, Substitute
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import effects, layers
 
 _NAMED = 3
@@ -22,6 +22,8 @@ def not_passed_on(analysis: Analysis) -> Iterator[Problem]:
 
 def _problem(analysis: Analysis, found: NotPassedOn) -> Problem:
     capture, event = analysis.capture, found.event
+    if "" in event.missed:
+        return _without_the_mode(analysis, found)
     name = capture.display_names.layer(ModuleCall(-1, event.path, event.type, event.model))
     call = f"super().train({event.mode})"
     return Problem(
@@ -33,4 +35,25 @@ def _problem(analysis: Analysis, found: NotPassedOn) -> Problem:
         (name, *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=(found.op.index,),
         cures=tuple((Insert(place, call),) for place in analysis.user_frames(event.site, "")[:1]),
+    )
+
+
+def _without_the_mode(analysis: Analysis, found: NotPassedOn) -> Problem:
+    """The method of the base class takes the mode that it is not given for True."""
+    event = found.event
+    name = analysis.capture.display_names.layer(ModuleCall(-1, event.path, event.type, event.model))
+    call = f"super().train({event.mode or 'mode'})"
+    return Problem(
+        "warning",
+        f"eval() leaves {name} in train mode: {event.api} calls the method of its base class without the mode, which is "
+        f"then True, and {effects(analysis, found)}",
+        f"Pass the mode on in {event.api}: `{call}`.",
+        analysis.places((event, "called without the mode here"), (found.op, "in train mode here")),
+        (name, *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
+        ops=(found.op.index,),
+        cures=tuple(
+            (Substitute(place, place.expression, call),)
+            for place in analysis.user_frames(event.site, "")[:1]
+            if event.mode
+        ),
     )

@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.merged_again import MergedAgain, merged_again
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag417_change_not_undone.rounded import left_rounded
 from autograd_inspector.rules.ag417_change_not_undone.switched import left_as_switched
 
 
@@ -20,7 +21,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         earlier merge when training continues, the forward adds the adapter a second time, and each later merge adds
         another version of it. The frozen weight drifts, the model that is evaluated is not the one that is trained, and
         nothing raises. A flag that an evaluation switches off (deep supervision) or a cache that it fills does the
-        same to the parameters that the forward no longer uses: they get no gradient from then on.
+        same to the parameters that the forward no longer uses: they get no gradient from then on. `model.half()` for an
+        export rounds the weights in place, and `model.float()` does not bring back what was lost.
 
     Example
         ::
@@ -60,6 +62,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for each in by_line.values():
         yield _problem(analysis, each)
     yield from left_as_switched(analysis)
+    yield from left_rounded(analysis)
 
 
 def _problem(analysis: Analysis, merged: list[MergedAgain]) -> Problem:

@@ -475,4 +475,37 @@ for epoch in range(2):
         by("where the samples are taken from what keeps them", "augment(sample)", "augment(sample.clone())"),
         symptom="any((x == 0).any() for x in kept)",
     ),
+    "loaded weights are initialized again": case(
+        "AG205",
+        """
+class Probe(nn.Module):
+    def __init__(self, weights):
+        super().__init__()
+        self.encoder, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+        self.encoder.load_state_dict(weights)
+        self.apply(self.begin)
+        self.done = True
+
+    @staticmethod
+    def begin(module):
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=0.02)
+
+weights = nn.Linear(4, 4).state_dict()
+net = Probe(weights)
+start = net.encoder.weight.detach().clone()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net.head(net.encoder(torch.ones(3, 4))).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Initialize first, and load afterwards",
+            "        self.encoder.load_state_dict(weights)\n        self.apply(self.begin)\n",
+            "        self.apply(self.begin)\n        self.encoder.load_state_dict(weights)\n",
+        ),
+        by(
+            "or initialize only the layers that are not loaded", "self.apply(self.begin)", "self.head.apply(self.begin)"
+        ),
+        symptom="not torch.equal(start, weights['weight'])",
+    ),
 }

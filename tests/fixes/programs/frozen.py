@@ -271,4 +271,27 @@ head = net.base_model.model[2]
         symptom="not any(p.requires_grad for p in head.parameters()) and any(p is head.weight for p in optimizer.param_groups[0]['params'])",
         needs="peft",
     ),
+    "a context unfreezes what was frozen before it": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4).requires_grad_(False), nn.Linear(4, 1))
+start = net[0].weight.clone()
+source = nn.Linear(4, 4)
+own, other = torch.optim.SGD(net.parameters(), lr=0.1), torch.optim.SGD(source.parameters(), lr=0.1)
+for _ in range(2):
+    old = [p.requires_grad for p in net.parameters()]
+    for p in net.parameters():
+        p.requires_grad_(False)
+    other.zero_grad()
+    net(source(torch.ones(3, 4))).pow(2).mean().backward()
+    other.step()
+    for p, before in zip(net.parameters(), old):
+        p.requires_grad_(True)
+    own.zero_grad()
+    (net(torch.ones(3, 4)) - 1).pow(2).mean().backward()
+    own.step()
+""",
+        by("Unfreeze only what was not frozen before", "p.requires_grad_(True)", "p.requires_grad_(before)"),
+        symptom="not torch.equal(net[0].weight, start)",
+    ),
 }

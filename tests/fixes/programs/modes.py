@@ -51,6 +51,29 @@ for _ in range(2):
         ),
         symptom="bool(net[0][1].running_mean.any())",
     ),
+    "eval() leaves the module itself in train mode": case(
+        "AG411",
+        """
+class Backbone(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.drop = nn.Linear(4, 4), nn.Dropout(0.5)
+    def forward(self, x):
+        return self.drop(self.layer(x))
+    def train(self, mode=True):
+        super().train()
+        return self
+net = Backbone()
+optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(8, 4)
+net(x).pow(2).mean().backward()
+optimizer.step()
+net.eval()
+with torch.no_grad():
+    same = torch.equal(net(x), net(x))
+""",
+        by("Pass the mode on in Backbone.train(): `super().train(mode)`", "super().train()", "super().train(mode)"),
+        symptom="not same",
+    ),
     "a loaded part is trained in eval mode": case(
         "AG411",
         """

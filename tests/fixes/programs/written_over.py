@@ -255,4 +255,32 @@ for i in range(4):
         ),
         symptom="not learns",
     ),
+    "an export rounds the weights that are trained": case(
+        "AG417",
+        """
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+exported, lost = [], False
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.ones(3, 4)).sub(1).pow(2).mean().backward()
+    optimizer.step()
+    old = model.weight.detach().clone()
+    model.half()
+    exported.append(model.state_dict())
+    model.float()
+    lost = lost or not torch.equal(old, model.weight)
+""",
+        by(
+            "Convert a copy: `copy.deepcopy(model).half()`",
+            "    model.half()\n    exported.append(model.state_dict())\n    model.float()\n",
+            "    exported.append(copy.deepcopy(model).half().state_dict())\n",
+        ),
+        by(
+            "or convert the tensors of the state_dict: `{name: t.half() for name, t in model.state_dict().items()}`",
+            "    model.half()\n    exported.append(model.state_dict())\n    model.float()\n",
+            "    exported.append({name: t.half() for name, t in model.state_dict().items()})\n",
+        ),
+        symptom="lost",
+    ),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from torch import nn
@@ -32,11 +32,19 @@ class PassingOn:
         self._outer: nn.Module | None = None
         self._told: set[int] = set()
         """Python's ids of the modules that torch's ``train()`` was called of, while the outermost ``eval()`` runs."""
+        self._without_mode = -1
+        """Where that of the module itself was called without a mode."""
 
-    def told(self, module: nn.Module) -> None:
-        """Torch's own ``train()`` is called of a module."""
+    def told(self, module: nn.Module, mode: Any, frame: FrameType) -> None:
+        """Torch's own ``train()``, which runs in that frame, is called of a module."""
         if self._outer is not None:
             self._told.add(id(module))
+            if module is self._outer and mode is True:
+                self._guard.run(self._locate, frame)
+
+    def _locate(self, frame: FrameType) -> None:
+        if not self._recording.passed.passes(frame.f_code, frame, "mode", 0):
+            self._without_mode = self._recording.stacks.here(0)
 
     def before(self, seen: list[Any], module: nn.Module, /, *_given: Any, **_named: Any) -> None:
         """``eval()`` begins; one within another is a part of it."""
@@ -56,12 +64,17 @@ class PassingOn:
         if seen:
             self._outer = None
             self._told.clear()
+            self._without_mode = -1
 
     def _look(self) -> None:
-        outer, told = self._outer, frozenset(self._told)
+        outer, told, site = self._outer, frozenset(self._told), self._without_mode
         self._outer = None
         self._told.clear()
+        self._without_mode = -1
         if outer is not None and self._recording.active():
+            code = code_of(looked_up(type(outer), "train")) if site >= 0 and _training(outer) is True else None
+            if code is not None:
+                self._note(outer, site, code, ("", *_untold(outer, frozenset(), "", _DEEPEST)))
             self._below(outer, told, _DEEPEST)
 
     def _below(self, module: nn.Module, told: frozenset[int], deepest: int) -> None:
@@ -69,16 +82,15 @@ class PassingOn:
             override = _override(type(module))
             missed = tuple(_untold(module, told, "", _DEEPEST)) if override is not None else ()
             if override is not None and missed:
-                self._note(module, override, missed)
+                code, line = override
+                self._note(module, self._recording.stacks.of_code(code, line), code, missed)
         for child in own_children(module).values() if deepest else ():
             if isinstance(child, nn.Module):
                 self._below(child, told, deepest - 1)
 
-    def _note(self, module: nn.Module, override: tuple[CodeType, int], missed: tuple[str, ...]) -> None:
+    def _note(self, module: nn.Module, site: int, code: CodeType, missed: tuple[str, ...]) -> None:
         place, recording = self._place_of(module), self._recording
         if place is not None:
-            code, line = override
-            site = recording.stacks.of_code(code, line)
             mode = code.co_varnames[1] if code.co_argcount > 1 else ""
             event = ModeNotPassedOn(
                 len(recording.ops), site, type(module).__name__, place.root.number, place.path, missed, mode

@@ -136,15 +136,17 @@ def within(path: str, outer: str) -> bool:
 class _SwitchProbe:
     """In ``Module.train``: which module the program itself puts into which mode."""
 
-    def __init__(self, guard: Guard, step: Callable[..., None], told: Callable[[nn.Module], None]) -> None:
+    def __init__(
+        self, guard: Guard, step: Callable[..., None], told: Callable[[nn.Module, Any, FrameType], None]
+    ) -> None:
         self._guard = guard
         self._step = step
         self._told = told
 
     def before(self, seen: list[Any], module: nn.Module, /, *given: Any, **named: Any) -> None:
         """It is about to."""
-        self._told(module)
         mode = given[0] if given else named.get("mode", True)
+        self._told(module, mode, sys._getframe(1))
         if type(mode) is bool and self._guard.recording.here() and not _inside(sys._getframe(2)):
             seen += (module, mode)
 

@@ -57,5 +57,5 @@ def verify(pairs):
 TRUTH = Truth(
     fault="the first micro-batch's gradient is counted three times, the second's twice: backward of a running sum",
     names=("backward",),
-    repair=("total.backward()",),
+    repair=("total.backward()\ntotal = total.detach()",),
 )
