@@ -61,3 +61,19 @@ def test_decaying_gradients():
     """Who never clears, and lets the old gradients decay, has built a momentum."""
     report = inspected(trained(scaled, late=True, clears=False))
     assert not any("no effect" in finding.message for finding in report.findings)
+
+
+def test_parameters_that_are_converted_after_the_step():
+    """Kept in half precision and stepped in float32: a conversion of the module converts the gradients as well."""
+
+    def program():
+        net = nn.Linear(4, 2).bfloat16()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(X.bfloat16()).pow(2).mean().backward()
+            net.float()
+            optimizer.step()
+            net.bfloat16()
+
+    calm(program)

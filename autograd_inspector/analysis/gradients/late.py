@@ -15,7 +15,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradWrite, ParameterStep, Step
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.program_events import ZeroGradCalled
+from autograd_inspector.model.program_events import ParametersConverted, ZeroGradCalled
 
 
 class AppliedAgain(Struct, frozen=True):
@@ -174,6 +174,8 @@ def changed_late(analysis: Analysis) -> Iterator[ChangedLate]:
     found: dict[int, tuple[ChangedLate, list[int]]] = {}
     useful = {read.site for read in analysis.capture.grad_reads if read.clips >= 0}
     """Sites that change a gradient which somebody uses, or clip it."""
+    converted = analysis.capture.events_of(ParametersConverted)
+    useful.update(event.site for event in converted)  # Converts the gradients beside their parameters.
     for step in analysis.capture.steps if analysis.capture.events_of(ZeroGradCalled) else ():
         for parameter in step.parameters if not step.error else ():
             _look(analysis, step, parameter, found, useful)
