@@ -7,9 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from autograd_inspector.capture.module_tree import (
-    parameters_of,
-)
+from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.hooks import ModuleHooks
 from autograd_inspector.capture.observers.modules.models import Models
