@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.rewrites import Unguard
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
@@ -44,7 +45,13 @@ def cut_problem(
     severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
     if cut.kept:
         fix = "Compute it again for each loss: discard the stored value when the parameters change, and when training resumes."
-        locations, cures = (*_readers(analysis, cut), *locations), ()
+        made = _made(analysis, cut)
+        locations = (
+            *_readers(analysis, cut),
+            *analysis.places(*((op, "kept value computed here") for op in made)),
+            *locations,
+        )
+        cures = tuple((Unguard(place),) for op in made for place in analysis.user_frames(op.site, ""))
     if severity == "info":
         fix = f"{fix} {_ON_PURPOSE}"
     asked = _grad(cut) or asked_of(cut.backward.error) != _BACKWARD
@@ -74,14 +81,14 @@ def _hidden(analysis: Analysis, cut: GradientCut) -> Iterator[tuple[int, str]]:
 
 
 def _readers(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:
-    """Where the last loss read what was kept of it, and where that came from."""
+    """Where the last loss read what was kept of it."""
     last = max((at for t in cut.kept for at in analysis.capture.readers[t]), default=-1)
-    site = analysis.capture.ops[last].site
-    made = [op for op in map(analysis.flow.birth, cut.kept) if op is not None]
-    return (
-        *analysis.user_frames(site, "used here in each later iteration"),
-        *analysis.places(*((op, "kept value computed here") for op in made[:1])),
-    )
+    return analysis.user_frames(analysis.capture.ops[last].site, "used here in each later iteration")
+
+
+def _made(analysis: Analysis, cut: GradientCut) -> list[Op]:
+    """What computed the first value that was kept."""
+    return [op for op in map(analysis.flow.birth, cut.kept) if op is not None][:1]
 
 
 def described(analysis: Analysis, op: Op) -> str:

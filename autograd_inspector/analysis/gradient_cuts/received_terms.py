@@ -42,4 +42,6 @@ def _message(capture: Capture, flow: DataFlow, tensor: int, before: int) -> Op |
         made = flow.birth(tensor)
         if received is not None or made is None or not is_a(made.name, OpKind.VIEWS) or not made.inputs:
             return received
+        if made.index >= before:
+            return None
         tensor, before = made.inputs[0], made.index

@@ -34,16 +34,11 @@ def _problem(analysis: Analysis, found: EarlyScheduler) -> Problem:
     )
 
 
-_MISSED = (
-    "Whenever the optimizer steps, the lr is 0, so its steps change nothing: the schedule gives other values in between"
-)
-
-
 def _too_fast(analysis: Analysis, found: FastScheduler) -> Problem:
     name = variable(analysis, found.optimizer)
     scheduler = analysis.user_frames(found.stepped.site, "")[:1]
     step = analysis.user_frames(found.step.site, "")[:1]
-    missed = f". {_MISSED}" if found.missed else ""
+    missed = f", and its lr is 0 whenever {name} steps: these steps change nothing" if found.missed else ""
     return Problem(
         "warning" if found.missed else "info",
         f"{found.stepped.api} comes after each backward(), {found.times} times for each step() of {name}: the schedule runs "
