@@ -135,9 +135,19 @@ class _Swaps:
             return None
         op, write = writes[0]
         source = written_from(op, write)
-        if source is None or self._ledger.computed_with(tensor, taken.index, op.index):
+        if (
+            source is None
+            or self._of_itself(source, tensor)
+            or self._ledger.computed_with(tensor, taken.index, op.index)
+        ):
             return None
         return op if self._evaluated(tensor, op.index, end) else None
+
+    def _of_itself(self, source: int, tensor: int) -> bool:
+        """Whether that is a copy of the parameter, from an earlier moment: the program goes back to it."""
+        tensors, made = self._analysis.capture.tensors, self._analysis.flow.birth(source)
+        copied = made is not None and is_a(made.name, OpKind.COPIES) and bool(made.inputs)
+        return copied and made is not None and tensors[made.inputs[0]].storage == tensors[tensor].storage
 
     def _together(self, one: Op, other: Op) -> bool:
         """Whether one function of the program called both, right away: the statements of its own that did are two."""
