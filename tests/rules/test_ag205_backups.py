@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -252,3 +254,41 @@ def test_copies_beside_other_values():
         average.copy_to(net)
 
     calm(loaded, in_parts(synchronised))
+
+
+def test_going_back_to_earlier_values():
+    """The last weights are kept for a look from outside; the best ones, copied before, are loaded and trained on."""
+
+    class Training:
+        def __init__(self):
+            self.net = nn.Linear(4, 2)
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+        def train(self):
+            for _ in range(2):
+                self.optimizer.zero_grad()
+                self.net(X).pow(2).mean().backward()
+                self.optimizer.step()
+
+        def keep(self):
+            self.best = copy.deepcopy(self.net.state_dict())
+
+        def back(self):
+            self.net.load_state_dict(self.best)
+
+        @torch.no_grad()
+        def look(self):
+            return float(self.net(X).mean())
+
+    def program():
+        training = Training()
+        training.train()
+        training.keep()
+        training.train()
+        last = [p.detach().clone() for p in training.net.parameters()]
+        training.back()
+        training.look()
+        training.train()
+        return last
+
+    calm(program)

@@ -137,17 +137,20 @@ class _Swaps:
         source = written_from(op, write)
         if (
             source is None
-            or self._of_itself(source, tensor)
+            or self._goes_back(source, tensor, op.index)
             or self._ledger.computed_with(tensor, taken.index, op.index)
         ):
             return None
         return op if self._evaluated(tensor, op.index, end) else None
 
-    def _of_itself(self, source: int, tensor: int) -> bool:
-        """Whether that is a copy of the parameter, from an earlier moment: the program goes back to it."""
-        tensors, made = self._analysis.capture.tensors, self._analysis.flow.birth(source)
-        copied = made is not None and is_a(made.name, OpKind.COPIES) and bool(made.inputs)
-        return copied and made is not None and tensors[made.inputs[0]].storage == tensors[tensor].storage
+    def _goes_back(self, source: int, tensor: int, now: int) -> bool:
+        """Whether that is a copy of the parameter from an earlier moment, as it was then: no average of it."""
+        analysis, tensors = self._analysis, self._analysis.capture.tensors
+        made, storage = analysis.flow.birth(source), tensors[source].storage
+        if made is None or not is_a(made.name, OpKind.COPIES) or not made.inputs:
+            return False
+        written = any(True for _ in analysis.writes_to(storage, source, made.index + 1, now))
+        return tensors[made.inputs[0]].storage == tensors[tensor].storage and not written
 
     def _together(self, one: Op, other: Op) -> bool:
         """Whether one function of the program called both, right away: the statements of its own that did are two."""
