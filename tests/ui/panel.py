@@ -13,8 +13,8 @@ from .shared import READY, SIZE, shut_down
 
 PANEL = "#autograd-inspector-panel"
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
-NOISE = ("favicon", "Connection lost", "ERR_CONNECTION", "WebSocket")
-"""What JupyterLab itself says of a kernel that goes."""
+NOISE = ("favicon", "Connection lost", "ERR_CONNECTION", "WebSocket", "widget model not found")
+"""What JupyterLab itself says of a kernel that goes, and ipywidgets of a model that comes late: it is drawn then."""
 
 
 @dataclass
