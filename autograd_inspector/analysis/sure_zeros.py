@@ -18,7 +18,7 @@ def surely_zero(capture: Capture, flow: DataFlow, tensor: int, before: int, dept
         return False
     op = capture.ops[producers[0]]
     if is_a(op.name, OpKind.RETURNS_ZEROS) or (is_a(op.name, OpKind.ZEROES) and tensor in op.outputs):
-        return True
+        return not _accumulated(capture, tensor, op.index, before)
 
     def zero(read: int) -> bool:
         return surely_zero(capture, flow, read, op.index, depth + 1)
@@ -29,3 +29,15 @@ def surely_zero(capture: Capture, flow: DataFlow, tensor: int, before: int, dept
         return bool(op.inputs) and zero(op.inputs[0])
     # A number that is added is no tensor, and not seen: only sums of tensors are sure.
     return is_a(op.name, _OF_ALL) and len(op.inputs) > 1 and all(map(zero, op.inputs))
+
+
+def _accumulated(capture: Capture, tensor: int, since: int, before: int) -> bool:
+    """Whether a backward has added to the memory meanwhile: it is, or is a part of, the gradients of some leaves."""
+    storage = capture.tensors[tensor].storage
+    leaves = {
+        write.tensor
+        for write in capture.grad_writes
+        if write.gradient >= 0 and capture.tensors[write.gradient].storage == storage
+    }
+    runs = (run for run in capture.backwards if leaves and since < run.end <= before)
+    return any(not leaves.isdisjoint(run.reached) for run in runs)
