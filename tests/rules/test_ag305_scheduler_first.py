@@ -126,6 +126,6 @@ def test_a_schedule_that_is_over_at_each_step():
     (finding,) = report.findings
     assert (finding.rule, finding.severity) == ("AG305", "warning"), summary(report)
     assert finding.locations[0].lineno == line_of(at_each_backward, "# Fast.")
-    assert "the lr is 0" in finding.message
+    assert "its lr is 0" in finding.message
     report = inspected(lambda: peaked(at_each_step, lambda count: 1 - count / 4))
     assert report.findings == (), summary(report)

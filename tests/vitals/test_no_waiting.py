@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from autograd_inspector.capture.observers.calls.ops import Recorder
-from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch
+from autograd_inspector.capture.observers.optimizers.watched_calls import WatchedCalls
 from autograd_inspector.capture.session import Session
 from autograd_inspector.capture.tensors import reading
 from autograd_inspector.capture.vitals import collector
@@ -46,7 +46,7 @@ RELAYS = {
     Recorder.__torch_function__.__code__,
     Recorder.call.__code__,
     Recorder.record.__code__,
-    StepWatch.call.__code__,
+    WatchedCalls.make.__code__,
 }
 """These make the program's own calls."""
 

@@ -18,7 +18,7 @@ from autograd_inspector.analysis.gradient_cuts.kept_over_runs import is_kept_ove
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
-from autograd_inspector.analysis.gradient_cuts.received_terms import Received, received_in
+from autograd_inspector.analysis.gradient_cuts.received_terms import Received, received_in, receives
 from autograd_inspector.analysis.gradient_cuts.taught_instead import faces_results
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -59,15 +59,13 @@ def constant_terms(
         (*(tensor for cut in harmful for tensor in cut.through), *_given_numbers(capture, flow, harmful)),
         min((op.index for cut in harmful for op in cut.ops), default=len(capture.ops)),
     )
-    terms = [
+    terms = [[(op, t) for op, t in run_terms if t not in explained] for run_terms in terms]
+    if receives(capture):
         # Of a term of what another rank has sent, whatever is detached in it as well is a weight.
-        [
-            (op, t)
-            for op, t in run_terms
-            if t not in explained and (t < 0 or not received_in(capture, flow, t, op.index))
+        terms = [
+            [(op, t) for op, t in run_terms if t < 0 or not received_in(capture, flow, t, op.index)]
+            for run_terms in terms
         ]
-        for run_terms in terms
-    ]
     uses = Counter(tensor for run_terms in terms for tensor in {tensor for _, tensor in run_terms})
     cuts_by_place: dict[tuple[Cause, str, int], list[GradientCut]] = {}
     for run, start, run_terms in zip(runs, since, terms, strict=False):
@@ -93,7 +91,8 @@ def received_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> I
     """Of the last backward, the terms that are constants because another rank computed what they are made of."""
     leaves = Leaves(capture, flow)
     runs = [run for run in capture.completed_runs if run.nested_in < 0]
-    for run, start in [*zip(runs, [0, *(run.end for run in runs)], strict=False)][-1:]:
+    spans = [*zip(runs, [0, *(run.end for run in runs)], strict=False)] if receives(capture) else []
+    for run, start in spans[-1:]:
         for op, tensor in _terms(capture, leaves, run, start, meant, frozenset()):
             found = received_in(capture, flow, tensor, op.index) if tensor >= 0 else None
             if found is not None and not capture.tensors[tensor].requires_grad:

@@ -19,6 +19,11 @@ class Received(Struct, frozen=True):
     reader: Op
 
 
+def receives(capture: Capture) -> bool:
+    """Whether this rank receives anything at all."""
+    return any(is_a(op.name, OpKind.RECEIVES) for op in capture.ops)
+
+
 def received_in(capture: Capture, flow: DataFlow, term: int, before: int) -> Received | None:
     """What of a term without a graph came from another rank; None where nothing did.
 

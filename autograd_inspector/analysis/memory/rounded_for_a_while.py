@@ -30,8 +30,10 @@ class RoundedForAWhile(Struct, frozen=True):
 def rounded_for_a_while(analysis: Analysis) -> Iterator[RoundedForAWhile]:
     """One for each line that converts to fewer bits."""
     found: dict[int, list[tuple[int, Op, Op, Step]]] = {}
-    for tensor in sorted(analysis.optimized_trainable):
-        pair = _rounded(analysis, tensor)
+    converting = {write.tensor for op in analysis.capture.ops if assigns(op) for write in op.writes}
+    steps = _steps(analysis, analysis.optimized_trainable & converting)
+    for tensor in sorted(steps):
+        pair = _rounded(analysis, tensor, steps[tensor])
         if pair is not None:
             found.setdefault(pair[0].site, []).append((tensor, *pair))
     for each in found.values():
@@ -40,9 +42,18 @@ def rounded_for_a_while(analysis: Analysis) -> Iterator[RoundedForAWhile]:
         yield RoundedForAWhile(tuple(tensor for tensor, *_ in each), dtype, lowered, raised, step)
 
 
-def _rounded(analysis: Analysis, tensor: int) -> tuple[Op, Op, Step] | None:
+def _steps(analysis: Analysis, tensors: frozenset[int]) -> dict[int, list[Step]]:
+    """The steps of each of these, in their order."""
+    steps: dict[int, list[Step]] = {}
+    for step in analysis.capture.steps if tensors else ():
+        for parameter in step.parameters:
+            if parameter.tensor in tensors:
+                steps.setdefault(parameter.tensor, []).append(step)
+    return steps
+
+
+def _rounded(analysis: Analysis, tensor: int, steps: list[Step]) -> tuple[Op, Op, Step] | None:
     """(to fewer bits, back, the step that goes on), the first time."""
-    steps = [step for step in analysis.capture.steps if any(p.tensor == tensor for p in step.parameters)]
     for before, after in pairwise(steps):
         storage = analysis.capture.tensors[tensor].storage
         writes = [

@@ -32,6 +32,8 @@ def written_in_loops(recording: Recording) -> Iterator[WrittenInLoop]:
         if not aside and len(writes) == 1 and writes[0].storage in memory:
             written.setdefault(site, set()).add(writes[0].storage)
     for site, storages in written.items():
+        if not stacks.chains[site]:
+            continue  # No line of the program's called it.
         code, lasti, library = stacks.chains[site][0]
         source = None if library or len(storages) < _SEVERAL else source_at(code.co_filename)
         head = 0 if source is None else source.index(LoopsAround).head(compiled(code, lasti, library=False).lineno)

@@ -34,18 +34,22 @@ class Outlived(Struct, frozen=True):
 def outlived_gradients(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that keeps them."""
     by_site: dict[int, dict[int, Outlived]] = {}
-    for update in updates(analysis) if analysis.capture.grad_reads else ():
-        found = _outlived(analysis, update.parameter, update.op) if update.kept else None
+    reads: dict[int, list[GradRead]] = {}
+    for read in analysis.capture.grad_reads:
+        if read.gradient >= 0 and not read.asks:
+            reads.setdefault(read.tensor, []).append(read)
+    last = {update.parameter: update.op for update in (updates(analysis) if reads else ()) if update.kept}
+    for parameter, op in last.items():
+        found = _outlived(analysis, parameter, op, reads.get(parameter, []))
         if found is not None:
-            by_site.setdefault(found.read.site, {})[update.parameter] = found
+            by_site.setdefault(found.read.site, {})[parameter] = found
     for site, found_by_parameter in by_site.items():
         yield _problem(analysis, site, found_by_parameter)
 
 
-def _outlived(analysis: Analysis, parameter: int, op: Op) -> Outlived | None:
-    reads = [r for r in analysis.capture.grad_reads if r.tensor == parameter and r.gradient >= 0 and not r.asks]
-    read = next((r for r in reads if r.at <= op.index and _computed_from(analysis, op, r.gradient)), None)
-    if read is None or any(other.gradient != read.gradient for other in reads):
+def _outlived(analysis: Analysis, parameter: int, op: Op, reads: list[GradRead]) -> Outlived | None:
+    read = reads[0] if len({read.gradient for read in reads}) == 1 else None
+    if read is None or read.at > op.index or not _computed_from(analysis, op, read.gradient):
         return None
     later = [
         run
