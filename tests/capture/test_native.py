@@ -385,3 +385,22 @@ def test_an_installed_package_has_no_source_beside(monkeypatch):
     monkeypatch.delenv(native.SWITCH, raising=False)
     monkeypatch.setattr(native, "source_digest", lambda: "")
     assert native.compiled()[1] == ""
+
+
+@needs_native
+def test_an_import_anew_leaves_what_is_in_use():
+    """Told of itself as the function in Python, C would call itself for whatever is unusual, without an end."""
+    code = (
+        "import sys, torch; from torch._subclasses.fake_tensor import FakeTensorMode\n"
+        "import autograd_inspector\n"
+        "def names():\n"
+        "    with autograd_inspector.inspect() as inspection, FakeTensorMode():\n"
+        "        torch.nn.Linear(3, 2)(torch.ones(4, 3)).sum().backward()\n"
+        "    return [op.name for op in inspection.report.capture.ops][-2:]\n"
+        "assert names() == ['linear', 'sum']\n"
+        "for module in ('putting_in', 'known'):\n"
+        "    sys.modules.pop(f'autograd_inspector.capture.native.{module}', None)\n"
+        "import autograd_inspector.capture.native.putting_in as again; again.put_in()\n"
+        "assert names() == ['linear', 'sum']\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -13,9 +13,13 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 
 def _ready() -> tuple[Any, str]:
     native, reason = compiled()
+    if native is not None and getattr(native, "IN_USE", False):
+        # What was put in is told of the functions in Python that it stands for, and must not be told of itself.
+        return None, "in use by an earlier import of the package"
     if native is not None:
         try:
             native.configure(**known())
+            native.IN_USE = True
         except (AttributeError, KeyError, TypeError) as failure:
             return None, f"not made for this torch: {failure}"
     return native, reason
