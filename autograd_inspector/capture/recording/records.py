@@ -175,9 +175,10 @@ class Records:
         thread = -(op[OP_FIRST] // THREAD)
         bounds = self._elsewhere.setdefault(thread, ([], [], []))
         if not bounds[1] or op[OP_FIRST] + thread * THREAD >= bounds[1][-1]:
-            new = (op[OP_FIRST] + thread * THREAD, op[OP_LAST] + thread * THREAD, index)
-            for column, value in zip(bounds, new, strict=True):
-                column.append(value)
+            firsts, lasts, indices = bounds
+            firsts += (op[OP_FIRST] + thread * THREAD,)  # By +=, as in ``sequence_bounds``.
+            lasts += (op[OP_LAST] + thread * THREAD,)
+            indices += (index,)
 
     def _bound_around(self, index: int, op: RawOp) -> None:
         """A custom Function has the numbers that the ops of its forward leave: that of its own node is the first.

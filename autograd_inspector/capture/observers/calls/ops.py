@@ -155,7 +155,7 @@ class Recorder(HiddenMode):
         if special is not None:
             return special(self, func, args, kwargs)
         name = name_of(func)
-        if is_torchs(func) and name != _COUNTS_UP:
+        if is_torchs(func):
             self._names[func] = name
         return self.record(func, args, kwargs, name)
 
@@ -284,7 +284,7 @@ class Recorder(HiddenMode):
                 note_numbers(recording, now, args, kwargs)
             elif name in SCALES and args and not kwargs and type(args[-1]) in NUMBERS:
                 recording.scales[now] = args[-1]
-            elif (kwargs and "alpha" in kwargs) or name == _COUNTS_UP:
+            elif kwargs and "alpha" in kwargs:
                 note_numbers(recording, now, args, kwargs)
             if recording.exports.numbers or recording.exports.common:
                 recording.exports.used(recording, now, (*args, *kwargs.values()), frame)
@@ -339,7 +339,5 @@ def _zeros(count: int) -> tuple[int, ...]:
 
 
 NUMBERS = frozenset({float, int})
-_COUNTS_UP = "arange"
-"""Where it begins tells whose rows of all ranks' it numbers."""
 SCALES = frozenset({"mul", "div"})
 """Of what computes an operand these tell how often it is added; more would cost every op."""

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls import by_mode, hooks, nearest, one_element, pickling
+from autograd_inspector.capture.observers.calls.arguments import note_numbers
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.refusals import called
@@ -183,6 +184,16 @@ _STATISTICS: dict[Any, tuple[tuple[str, ...], bool]] = {
 }
 
 
+def _arange(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Where it begins tells whose rows of all ranks' it numbers."""
+    recording = recorder.recording
+    now = len(recording.ops)
+    result = recorder.record(func, args, kwargs, name_of(func))
+    if len(recording.ops) > now:
+        recorder.guard.run(note_numbers, recording, now, args, kwargs)
+    return result
+
+
 def _after(step: Callable[..., None]) -> Handler:
     """A handler that makes the call and then lets ``step(recorder, args, result)`` note what it was."""
 
@@ -346,6 +357,7 @@ def _specials() -> dict[Any, Handler]:
     table |= dict.fromkeys(one_element.SOFTMAXES, _with_trait(one_element.of_softmax))
     table[F.cross_entropy] = _with_trait(one_element.of_cross_entropy)
     table[F.grid_sample] = _with_trait(nearest.of_grid_sample)
+    table[torch.arange] = _arange
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)

@@ -10,13 +10,11 @@ from typing import Any
 from torch import nn
 
 from autograd_inspector.capture.lines.attributes import items_of, own_attributes
-from autograd_inspector.capture.lines.holders import methods_of
-from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.module_tree import parameters_of
+from autograd_inspector.capture.observers.modules.attribute_lines import made_at
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import TABLES
 from autograd_inspector.model.program_events import LayersHeld
-from autograd_inspector.source.attributes_made import AttributesMade
 
 _CONTAINERS = frozenset({list, tuple, dict})
 _MOST = 100
@@ -43,16 +41,9 @@ class PlainContainers:
     def _note(self, kind: type, name: str, inside: tuple[nn.Parameter, ...]) -> None:
         recording = self._recording
         tensors = tuple(recording.id_of(parameter) for parameter in inside)
-        recording.events.append(LayersHeld(len(recording.ops), self._line(kind, name), kind.__name__, name, tensors))
-
-    def _line(self, kind: type, name: str) -> int:
-        """The site of the assignment that made the container."""
-        for code in methods_of(kind):
-            source = source_at(code.co_filename)
-            line = 0 if source is None else source.index(AttributesMade).line(kind.__name__, name)
-            if line:
-                return self._recording.stacks.of_code(code, line)
-        return -1
+        recording.events.append(
+            LayersHeld(len(recording.ops), made_at(recording, kind, name), kind.__name__, name, tensors)
+        )
 
     def fold(self) -> None:
         """Roots are numbered anew: what is noted again is noted twice."""

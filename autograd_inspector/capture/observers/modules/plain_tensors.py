@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from autograd_inspector.capture.lines.holders import methods_of
-from autograd_inspector.capture.lines.sources import source_at
+from autograd_inspector.capture.observers.modules.attribute_lines import made_at
 from autograd_inspector.capture.observers.modules.bare import tensors_held
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
 from autograd_inspector.model.program_events import PlainTensorHeld
-from autograd_inspector.source.attributes_made import AttributesMade
 
 _MOST = 100
 """So many of one model are told: they are looked for in modules that have a few numbers of their own."""
@@ -36,17 +34,8 @@ class PlainTensors:
 
     def _note(self, root: int, path: str, module: nn.Module, name: str, tensor: Tensor) -> None:
         recording, kind = self._recording, type(module)
-        at, site = len(recording.ops), self._line(kind, name)
+        at, site = len(recording.ops), made_at(recording, kind, name)
         recording.events.append(PlainTensorHeld(at, site, kind.__name__, name, recording.id_of(tensor), root, path))
-
-    def _line(self, kind: type, name: str) -> int:
-        """The site of the assignment that made it."""
-        for code in methods_of(kind):
-            source = source_at(code.co_filename)
-            line = 0 if source is None else source.index(AttributesMade).line(kind.__name__, name)
-            if line:
-                return self._recording.stacks.of_code(code, line)
-        return -1
 
     def fold(self) -> None:
         """Roots are numbered anew: what is noted again is noted twice."""
