@@ -388,8 +388,18 @@ def test_an_installed_package_has_no_source_beside(monkeypatch):
 
 
 @needs_native
+def test_what_is_known_does_not_change_when_c_is_put_in():
+    """C told of itself as the function in Python would call itself for whatever is unusual, without an end."""
+    from autograd_inspector.capture.native.known import REPLACED, known
+
+    given = known()
+    assert (given["walked"], given["added"]) == (REPLACED[0][2], REPLACED[1][2])
+    assert not [name for name in ("walked", "added") if not hasattr(given[name], "__code__")]
+
+
+@needs_native
 def test_an_import_anew_leaves_what_is_in_use():
-    """Told of itself as the function in Python, C would call itself for whatever is unusual, without an end."""
+    """The functions that it finds then are those in C."""
     code = (
         "import sys, torch; from torch._subclasses.fake_tensor import FakeTensorMode\n"
         "import autograd_inspector\n"

@@ -16,9 +16,10 @@ from autograd_inspector.capture.tensors import attributes
 from autograd_inspector.capture.torch_private import calls, graph, modes, tensors
 from autograd_inspector.capture.vitals.functions import MEASURED
 
+WALKED, ADDED = stacks.Stacks.at, registry.Registry.add
 REPLACED: tuple[tuple[type, str, Any], ...] = (
-    (stacks.Stacks, "at", stacks.Stacks.at),
-    (registry.Registry, "add", registry.Registry.add),
+    (stacks.Stacks, "at", WALKED),
+    (registry.Registry, "add", ADDED),
     (registry.Registry, "enter", registry.Registry.enter),
 )
 """(class, method, the method in Python) of what a method in C stands for."""
@@ -36,8 +37,8 @@ def known() -> dict[str, Any]:
     slots = vars(registry.Entry)
     return {
         "kind_of_file": stacks.kind_of_file,
-        "walked": stacks.Stacks.at,
-        "added": registry.Registry.add,
+        "walked": WALKED,
+        "added": ADDED,
         "handled": HANDLED,
         "entry_type": registry.Entry,
         "tensor_type": Tensor,
