@@ -84,17 +84,28 @@ class StateCast(Struct, frozen=True, gc=False):
         return f"{self.entry}: {self.before} -> {self.after}"
 
 
+class OptionReplaced(Struct, frozen=True, gc=False):
+    """A load gave a group another number for an option than ``before``, which the program had set: no default."""
+
+    group: int
+    option: str
+    before: float
+    after: float
+
+
 class StateLoaded(_Load, frozen=True):
     """``load_state_dict`` of an optimizer that holds these parameters.
 
     ``left_training``: it put a schedule-free optimizer back into the eval mode that it was saved in. ``scheduled``: it
-    brought state of steps, and a scheduler had set the learning rates of its groups.
+    brought state of steps, and a scheduler had set the learning rates of its groups. ``replaced``: what the groups of
+    the file have of their own; not the rates that a scheduler had set.
     """
 
     tensors: tuple[int, ...]
     casts: tuple[StateCast, ...] = ()
     left_training: bool = False
     scheduled: bool = False
+    replaced: tuple[OptionReplaced, ...] = ()
 
 
 class StateSaved(ProgramEvent, frozen=True):

@@ -25,6 +25,7 @@ from autograd_inspector.rules.ag409_state_missing.rearranged import rows_without
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.schedule import begins_anew
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
+from autograd_inspector.rules.ag409_state_missing.unloaded import never_loaded
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -36,7 +37,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         has no state for parameters that are unfrozen later. If the loop creates the optimizer or clears its state, every
         step starts without state. If earlier weights are loaded and the optimizer state that was saved with them is not, the
         optimizer continues with moments of steps that no longer count. A scheduler has state too: without it, the learning
-        rate of a resumed run starts at the warm-up again.
+        rate of a resumed run starts at the warm-up again. If a file gives the parameters back and its optimizer state is not
+        loaded, the moments restart from zero.
         If the rows of a parameter are sorted or permuted and its state is not, each row is updated with the moments of
         another one.
 
@@ -63,6 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from made_after_the_load(analysis)
     yield from never_put_back(analysis)
     yield from begins_anew(analysis)
+    yield from never_loaded(analysis)
     yield from rows_without_state(analysis)
     for event in analysis.capture.events:
         if isinstance(event, LoadRefused) and is_refusal(event.error):

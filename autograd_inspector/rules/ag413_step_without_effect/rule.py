@@ -42,6 +42,7 @@ from autograd_inspector.model.remedy import WriteInto
 from autograd_inspector.model.rewrites import GoOn, TrueDivision
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag413_step_without_effect.levelled import levelled
+from autograd_inspector.rules.ag413_step_without_effect.loaded_over import loaded_over
 from autograd_inspector.rules.ag413_step_without_effect.outdated import never_read_again
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_rate import overwritten
 from autograd_inspector.rules.ag413_step_without_effect.overwritten_update import overwritten_updates
@@ -56,7 +57,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         an integer division, or if the scheduler is stepped once per epoch. `p = p - lr * p.grad` rebinds a variable and
         does not change the parameter. A scheduler drives the optimizer it was created with: if a new optimizer replaces
         that one, the learning rate of the new optimizer stays constant. And most schedulers compute the
-        lr from their own schedule: an lr that is set by hand lasts until their next step. A number that `.item()` read from a
+        lr from their own schedule: an lr that is set by hand lasts until their next step. `load_state_dict()` brings the options
+        of the saved groups back, over those that were passed to the constructor. A number that `.item()` read from a
         parameter stays what it was, whatever the steps make of the parameter.
 
     Example
@@ -87,6 +89,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from undone(analysis)
     yield from overwritten_updates(analysis)
     yield from overwritten(analysis)
+    yield from loaded_over(analysis)
     yield from never_read_again(analysis)
     yield from levelled(analysis)
     for found in at_zero(analysis):

@@ -79,6 +79,43 @@ optimizer.step()
         before=TRAINED + 'del checkpoint["state"][1]\n',
         symptom="optimizer.state[net.weight]['step'] != optimizer.state[net.bias]['step']",
     ),
+    "a file gives the parameters back, and its state stays there": case(
+        "AG409",
+        """
+file = io.BytesIO()
+torch.save({"net": net.state_dict(), "optimizer": checkpoint}, file)
+file.seek(0)
+net = nn.Linear(4, 2)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+saved = torch.load(file)
+net.load_state_dict(saved["net"])
+net(x).mean().backward()
+optimizer.step()
+""",
+        by(
+            "also load the state of the optimizer: `optimizer.load_state_dict(...)`",
+            'net.load_state_dict(saved["net"])',
+            'net.load_state_dict(saved["net"])\noptimizer.load_state_dict(saved["optimizer"])',
+        ),
+        before="import io\n" + TRAINED,
+        symptom="optimizer.state[net.weight]['step'] == 1",
+    ),
+    "a load brings the old learning rate back": case(
+        "AG413",
+        """
+optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
+optimizer.load_state_dict(checkpoint)
+net(x).mean().backward()
+optimizer.step()
+""",
+        by(
+            'set it after the load: `optimizer.param_groups[0]["lr"] = 0.02`',
+            "optimizer.load_state_dict(checkpoint)",
+            'optimizer.load_state_dict(checkpoint)\noptimizer.param_groups[0]["lr"] = 0.02',
+        ),
+        before=TRAINED,
+        symptom="optimizer.param_groups[0]['lr'] == 0.1",
+    ),
     "an option is switched on after the state was made": case(
         "AG409",
         """

@@ -15,6 +15,7 @@ from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimiz
 from autograd_inspector.capture.observers.optimizers.live_states import LiveStates
 from autograd_inspector.capture.observers.optimizers.modes import training_of
 from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of
+from autograd_inspector.capture.observers.optimizers.replaced_options import numbers_of, replaced
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
@@ -37,7 +38,8 @@ class _Load:
 
     ``owners`` are, for each position, the parameters that the saved state is the living state of, where it is any's,
     and ``owner_names`` what their optimizer calls these. ``names`` and ``training`` are what the groups of the
-    optimizer that loads say before. ``scheduled``: a scheduler had set the learning rates that come with the state.
+    optimizer that loads say before, ``numbers`` their options. ``scheduled``: a scheduler had set the learning rates
+    that come with the state.
     """
 
     def __init__(self, optimizer: Optimizer, state_dict: Any, handled: BaseException | None) -> None:
@@ -50,6 +52,7 @@ class _Load:
         self.owner_names: dict[int, str] = {}
         self.names = names_of(optimizer)
         self.training = training_of(optimizer)
+        self.numbers = numbers_of(optimizer)
         self.taken: int | None = None
         """Where it was taken, if it is the optimizer's own state, which was updated since."""
 
@@ -121,7 +124,8 @@ class Loads:
         ids, kind = recording.optimizers[number].held, type(optimizer).__name__
         left = load is not None and bool(load.training) and not training_of(optimizer)
         at, site, scheduled = len(recording.ops), recording.stacks.here(0), load is not None and load.scheduled
-        recording.events.append(StateLoaded(at, site, number, kind, ids, casts, left, scheduled))
+        options = tuple(replaced(optimizer, load.numbers)) if load is not None else ()
+        recording.events.append(StateLoaded(at, site, number, kind, ids, casts, left, scheduled, options))
         self._optimizers.snapshot(optimizer, number)
         if load is not None and load.taken is not None:
             at, site = len(recording.ops), recording.stacks.here(0)
