@@ -87,9 +87,9 @@ def get_step_fn(sde, optimize_fn, cfg, log):
         loss = loss_fn(model, batch)
         loss.backward()
         optimize_fn(optimizer, model.parameters(), step=state["step"])
-        if (i + 1) % cfg.log_freq == 0:
+        if (i + 1) % cfg.log_freq == 0:  # cause
             log.append((state["step"], loss.item()))
-            state["step"] += cfg.log_freq  # cause
+            state["step"] += cfg.log_freq  # also
         return loss.detach()
 
     return step_fn
@@ -119,5 +119,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="state['step'] stays 0 until the first log: the warm-up sets lr to 0 and no step moves anything",
     names=("lr",),
-    repair=('state["step"] += 1',),
+    repair=('state["step"] += 1\nif False:',),
 )

@@ -70,8 +70,8 @@ class BertPrefixForSequenceClassification(nn.Module):
 
     def get_prompt(self, batch_size):
         c = self.cfg
-        if self.prompt is None:
-            self.prompt = self.prefix_encoder(self.prefix_tokens)  # cause
+        if self.prompt is None:  # cause
+            self.prompt = self.prefix_encoder(self.prefix_tokens)  # also
         past = self.prompt.expand(batch_size, -1, -1)
         past = past.view(batch_size, c.num_virtual_tokens, c.num_layers * 2, c.num_heads, -1)
         return past.permute(2, 0, 3, 1, 4).split(2)
@@ -119,5 +119,5 @@ def verify(outcome):
 TRUTH = Truth(
     fault="the looked-up prefix is kept over the steps: the model always sees the initial one while its weights move",
     names=("prefix_encoder",),
-    repair=("pass\n        self.prompt = self.prefix_encoder(self.prefix_tokens)",),
+    repair=("if True:",),
 )

@@ -120,7 +120,5 @@ TRUTH = Truth(
     fault="the init fills the row of padding_idx=0, which gets no gradients: padding enters attention as a fixed random item",
     names=("item_emb",),
     values=True,
-    repair=(
-        "nn.init.xavier_normal_(param.data)\n    model.item_emb.weight.data[0] = model.pos_emb.weight.data[0] = 0",
-    ),
+    repair=("nn.init.xavier_normal_(param.data)\nif name.endswith('emb.weight'):\n    param.data[0] = 0",),
 )

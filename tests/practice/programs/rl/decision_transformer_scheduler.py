@@ -95,9 +95,8 @@ def experiment(variant):
     optimizer = torch.optim.Adam(model.parameters(), lr=variant.learning_rate)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda steps: min((steps + 1) / variant.warmup_steps, 1))
     if variant.decoupled:
-        optimizer = torch.optim.AdamW(
-            model.parameters(), lr=variant.learning_rate, weight_decay=variant.weight_decay
-        )  # cause
+        rest = {"lr": variant.learning_rate, "weight_decay": variant.weight_decay}
+        optimizer = torch.optim.AdamW(model.parameters(), **rest)  # cause
     trainer = SequenceTrainer(model, optimizer, scheduler, data.get_batch)
     trainer.train_iteration(variant.max_iters)
     return trainer.rates
@@ -116,6 +115,6 @@ TRUTH = Truth(
     fault="the scheduler warms up the replaced Adam; the AdamW that steps keeps its full rate",
     names=("scheduler",),
     repair=(
-        "optimizer = torch.optim.AdamW(model.parameters(), lr=variant.learning_rate, weight_decay=variant.weight_decay)\nscheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda steps: min((steps + 1) / variant.warmup_steps, 1))",
+        "optimizer = torch.optim.AdamW(model.parameters(), **rest)\nscheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda steps: min((steps + 1) / variant.warmup_steps, 1))",
     ),
 )
