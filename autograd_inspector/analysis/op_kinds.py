@@ -21,6 +21,8 @@ class OpKind(Flag):
     """Returns the values to Python, to NumPy or to a pickle."""
     EXTRACTS_WHOLE = auto()
     """Returns all values of a tensor as an array or a list."""
+    ASKS = auto()
+    """Returns a truth value to Python, with which the program decides."""
     PICKLES = auto()
     UNPICKLES = auto()
     VIEWS = auto()
@@ -196,6 +198,7 @@ _ROWS: Final = (
     ("__reduce_ex__", _K.PICKLES | _K.EXTRACTS),
     ("tolist numpy __array__", _K.EXTRACTS | _K.EXTRACTS_WHOLE),
     ("item __float__ __int__", _K.EXTRACTS),
+    ("__bool__", _K.ASKS),
     ("view reshape view_as flatten unflatten squeeze unsqueeze", _K.VIEWS | _K.KEEPS_ORDER | _K.RESHAPES),
     ("select __getitem__", _K.VIEWS | _K.KEEPS_ORDER | _K.SELECTS),
     ("narrow", _K.VIEWS | _K.KEEPS_ORDER),

@@ -9,7 +9,7 @@ of the gradient and of the very graph that it was taken through: the slope in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -111,9 +111,14 @@ def _goes_through(analysis: Analysis, run: Backward, other: Backward) -> bool:
 
 def _in_other_mode(analysis: Analysis, foreign: Foreign) -> bool:
     """Whether modules were in eval mode for all of those backwards, and in train mode for the training's own."""
-    training = _modes(analysis, foreign.own.run)
-    others = [_modes(analysis, run) for run in foreign.runs]
-    return any(on and all(mode.get(module) is False for mode in others) for module, on in training.items())
+    return modes_differ(analysis, foreign.runs, foreign.own.run)
+
+
+def modes_differ(analysis: Analysis, runs: Sequence[Backward], training: Backward) -> bool:
+    """Whether modules were in eval mode for those backwards, and in train mode for another one."""
+    others = [_modes(analysis, run) for run in runs]
+    modes = _modes(analysis, training)
+    return any(on and all(mode.get(module) is False for mode in others) for module, on in modes.items())
 
 
 def _modes(analysis: Analysis, run: Backward) -> dict[tuple[int, str], bool]:

@@ -33,7 +33,9 @@ from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clear
 from autograd_inspector.rules.ag305_gradient_protocol.clipped_each_time import clipped_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_not_stored import gradients_not_stored
+from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_a_probe import left_by_probes
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
+from autograd_inspector.rules.ag305_gradient_protocol.guarded_away import guarded_away
 from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
 from autograd_inspector.rules.ag305_gradient_protocol.left_after_use import left_after_use
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss import left_by_a_weights_loss
@@ -101,6 +103,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from scaled_after_clipping(analysis, sources)
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
+    yield from left_by_probes(analysis, sources)
     yield from left_by_another_loss(analysis, sources)
     yield from left_by_a_weights_loss(analysis, sources)
     yield from left_after_use(analysis, sources)
@@ -115,6 +118,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from past_the_library(analysis)
     yield from divided_but_stepped(analysis)
     yield from never_stepped(analysis)
+    yield from guarded_away(analysis)
     yield from misplaced_clipping(analysis)
     yield from clipped_each_time(analysis)
     yield from carried_on(analysis)

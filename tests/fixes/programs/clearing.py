@@ -14,6 +14,72 @@ start = net.weight.detach().clone()
 STILL = "torch.equal(net.weight, start)"
 
 CASES = {
+    "a guard leaves out every step": case(
+        "AG305",
+        """
+net = nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 1).requires_grad_(False)])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net[0].weight.detach().clone()
+for _ in range(3):
+    optimizer.zero_grad()
+    net[0](torch.ones(3, 4)).mean().backward()
+    if all(p.grad is not None and bool(p.grad.isfinite().all()) for p in net.parameters()):
+        optimizer.step()
+""",
+        by(
+            "Skip parameters whose `.grad` is None",
+            "p.grad is not None and bool(p.grad.isfinite().all())",
+            "p.grad is None or bool(p.grad.isfinite().all())",
+        ),
+        symptom="torch.equal(net[0].weight, start)",
+    ),
+    "the condition of a guard is the wrong way round": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net.weight.detach().clone()
+for _ in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    if not bool(net.weight.grad.isfinite().all()):
+        optimizer.step()
+""",
+        by("Compare it with the gradients that it sees", "if not bool(", "if bool("),
+        symptom="torch.equal(net.weight, start)",
+    ),
+    "a picture is made between backward and step": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    x = torch.ones(3, 4)
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    mine = net.weight.grad.clone()
+    if step % 2:
+        image = torch.ones(1, 4, requires_grad=True)
+        score = net(image).sum()
+        score.backward()
+        picture = image.grad
+    same = torch.equal(mine, net.weight.grad)
+    optimizer.step()
+""",
+        by(
+            "`torch.autograd.grad(loss, image)` does not write to `.grad` of the parameters",
+            "        score.backward()\n        picture = image.grad\n",
+            "        (picture,) = torch.autograd.grad(score, image)\n",
+        ),
+        by(
+            "run this backward() before the gradients are cleared",
+            "    optimizer.zero_grad()\n    net(x).mean().backward()\n    mine = net.weight.grad.clone()\n",
+            "",
+            "    same = torch",
+            "    optimizer.zero_grad()\n    net(x).mean().backward()\n    mine = net.weight.grad.clone()\n    same = torch",
+        ),
+        symptom="not same",
+    ),
     "zeros let momentum go on": case(
         "AG305",
         """
