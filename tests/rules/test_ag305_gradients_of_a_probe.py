@@ -46,7 +46,7 @@ def test_a_picture_between_backward_and_step(how):
 
 
 def test_pictures_that_leave_nothing():
-    """By autograd.grad, before the gradients are cleared; or a second loss in each step, or one whose inputs nobody asks."""
+    """By autograd.grad, before the clearing; or a second loss in each step, or one of whose input nobody asks."""
     calm(
         lambda: training(by="grad"),
         lambda: training(late=False),

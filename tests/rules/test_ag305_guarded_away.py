@@ -25,7 +25,7 @@ def training(*, guard, rest=True, rounds=3, keep=False, by_hand=False):
             if by_hand:
                 with torch.no_grad():
                     for p in net.parameters():
-                        p -= 0.1 * p.grad
+                        p.sub_(p.grad, alpha=0.1)
             continue
         optimizer.step()
 
@@ -49,7 +49,7 @@ def test_no_step_is_made(guard, rest):
 
 
 def test_guards_that_let_steps_through():
-    """Some rounds step; a single round is left out; or nothing is to be stepped: numbers are kept, or steps made by hand."""
+    """Some rounds step; one round is left out; or numbers are kept, or steps made by hand."""
     calm(
         lambda: training(guard=missing),
         lambda: training(guard=lambda round_, net: round_ < 1 and small(0, net)),
