@@ -33,7 +33,7 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         f"reads it afterwards: {agree(names, 'the parameter keeps its value', 'the parameters keep their values')}",
         "Assign the new values to the attribute, under torch.no_grad(): `module.weight = new_values` (a parametrization "
         "then computes its own parameters from them), or initialize before the parametrization is registered.",
-        analysis.user_frames(event.site, "written and lost here"),
+        analysis.places((event, "written and lost here"), (_copied(analysis, event), "computed anew here")),
         tuple(names),
         ops=(event.at,),
         cures=tuple(
