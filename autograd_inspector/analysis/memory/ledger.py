@@ -71,20 +71,32 @@ class Ledger:
             record = self._capture.tensors[made.inputs[0]]
         return False
 
-    def rounded(self, op: Op, write: Write, tensor: int) -> Op | None:
-        """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone."""
+    def rounded(self, op: Op, write: Write, tensor: int, since: int) -> Op | None:
+        """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone.
+
+        On what it has been since op ``since``: a scale may have been taken of it before. One that is taken of it now
+        is a single number, and leaves the rounded values where they are.
+        """
         storage = self._capture.tensors[tensor].storage
         source = written_from(op, write)
         if source is None:
             return op if is_a(op.name, OpKind.PIECEWISE_CONSTANT) and write.tensor in op.inputs else None
         found: Op | None = None
-        for made, _ in self._analysis.flow.upstream([(source, op.index)], lambda each, _: not _rounds(each)):
-            reads = any(self._capture.tensors[read].storage == storage for read in made.inputs)
+        ways = self._analysis.flow.upstream(
+            [(source, op.index)], lambda each, _: each.index > since and not _rounds(each)
+        )
+        for made, _ in ways:
+            reads = made.index > since and any(self._capture.tensors[t].storage == storage for t in made.inputs)
             if _rounds(made):
                 found = made
-            elif reads and any(self._capture.tensors[out].storage != storage for out in made.outputs):
+            elif reads and any(self._shows_more(out, storage) for out in made.outputs):
                 return None
         return found
+
+    def _shows_more(self, made: int, storage: int) -> bool:
+        """Whether a result in other memory is more than a number."""
+        record = self._capture.tensors[made]
+        return record.storage != storage and any(size > 1 for size in record.shape)
 
     def computed_with(self, tensor: int, start: int, end: int) -> bool:
         """Whether something uses what the parameter is between two ops, and not only looks at it.
