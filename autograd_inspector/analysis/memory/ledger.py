@@ -86,16 +86,32 @@ class Ledger:
             [(source, op.index)], lambda each, _: each.index > since and not _rounds(each)
         )
         for made, _ in ways:
-            reads = made.index > since and any(self._capture.tensors[t].storage == storage for t in made.inputs)
-            if _rounds(made):
-                found = made
-            elif reads and any(self._shows_more(out, storage) for out in made.outputs):
-                return None
+            if made.index <= since:
+                continue
+            inside = self._within(made)
+            rounding = next(filter(_rounds, inside), None) if inside else made if _rounds(made) else None
+            for each in inside or (made,) if rounding is None else ():
+                reads = any(self._capture.tensors[t].storage == storage for t in each.inputs)
+                if reads and any(self._shows_more(out, storage) for out in each.outputs):
+                    return None
+            found = rounding or found
         return found
 
-    def _shows_more(self, made: int, storage: int) -> bool:
+    def _within(self, function: Op) -> list[Op]:
+        """The ops in the forward of a custom Function that made its results, up to the ones that round, the last first."""
+        ops, found = self._capture.ops, list[Op]()
+        needed = set(function.outputs)
+        at = function.index - 1 if function.has(Trait.FUNCTION) else -1
+        while at >= 0 and ops[at].has(Trait.INNER):
+            if not needed.isdisjoint(ops[at].outputs):
+                found.append(ops[at])
+                needed.update(ops[at].inputs if not _rounds(ops[at]) else ())
+            at -= 1
+        return found
+
+    def _shows_more(self, result: int, storage: int) -> bool:
         """Whether a result in other memory is more than a number."""
-        record = self._capture.tensors[made]
+        record = self._capture.tensors[result]
         return record.storage != storage and any(size > 1 for size in record.shape)
 
     def computed_with(self, tensor: int, start: int, end: int) -> bool:
