@@ -117,7 +117,9 @@ def _buffers(analysis: Analysis, tensors: list[int]) -> Problem:
     """They move with the module to another device, and are saved with it, and nobody trains them."""
     names = names_of(analysis, tensors)
     use = next((op for op in analysis.capture.ops if op.call >= 0 and not set(tensors).isdisjoint(op.inputs)), None)
-    born = tuple(place for tensor in tensors[:4] for place in (*_unfrozen(analysis, tensor), *_birthplace(analysis, tensor)))
+    born = tuple(
+        place for tensor in tensors[:4] for place in (*_unfrozen(analysis, tensor), *_birthplace(analysis, tensor))
+    )
     them = agree(names, "it", "them")
     return Problem(
         "warning",

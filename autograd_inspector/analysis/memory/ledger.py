@@ -83,17 +83,16 @@ class Ledger:
             return op if is_a(op.name, OpKind.PIECEWISE_CONSTANT) and write.tensor in op.inputs else None
         found: Op | None = None
         ways = self._analysis.flow.upstream(
-            [(source, op.index)], lambda each, _: each.index > since and not _rounds(each)
+            [(source, op.index)],
+            lambda each, made: each.index > since and not _rounds(each) and not self._is_number(made),
         )
         for made, _ in ways:
             if made.index <= since:
                 continue
-            inside = self._within(made)
-            rounding = next(filter(_rounds, inside), None) if inside else made if _rounds(made) else None
-            for each in inside or (made,) if rounding is None else ():
-                reads = any(self._capture.tensors[t].storage == storage for t in each.inputs)
-                if reads and any(self._shows_more(out, storage) for out in each.outputs):
-                    return None
+            inside = self._within(made) or [made]
+            rounding = next(filter(_rounds, inside), None)
+            if any(self._reads_all(each, storage) for each in inside if not _rounds(each)):
+                return None
             found = rounding or found
         return found
 
@@ -105,14 +104,18 @@ class Ledger:
         while at >= 0 and ops[at].has(Trait.INNER):
             if not needed.isdisjoint(ops[at].outputs):
                 found.append(ops[at])
-                needed.update(ops[at].inputs if not _rounds(ops[at]) else ())
+                needed.update(t for t in ops[at].inputs if not _rounds(ops[at]) and not self._is_number(t))
             at -= 1
         return found
 
-    def _shows_more(self, result: int, storage: int) -> bool:
-        """Whether a result in other memory is more than a number."""
-        record = self._capture.tensors[result]
-        return record.storage != storage and any(size > 1 for size in record.shape)
+    def _reads_all(self, op: Op, storage: int) -> bool:
+        """Whether it computes more than a number of what lies there."""
+        tensors = self._capture.tensors
+        made = (t for t in op.outputs if tensors[t].storage != storage and not self._is_number(t))
+        return any(tensors[t].storage == storage for t in op.inputs) and any(True for _ in made)
+
+    def _is_number(self, tensor: int) -> bool:
+        return all(size == 1 for size in self._capture.tensors[tensor].shape)
 
     def computed_with(self, tensor: int, start: int, end: int) -> bool:
         """Whether something uses what the parameter is between two ops, and not only looks at it.

@@ -87,11 +87,7 @@ def rounded_updates(analysis: Analysis) -> Iterator[RoundedUpdates]:
         lost = [(step, *writes[0]) for step, writes in zip(steps, between, strict=True) if len(writes) == 1]
         if len(lost) < _FEWEST or len(lost) < len(steps) - 1:
             continue
-        rounded = [
-            each
-            for step, op, write in lost
-            if (each := ledger.rounded(op, write, tensor, step.op)) is not None
-        ]
+        rounded = [each for step, op, write in lost if (each := ledger.rounded(op, write, tensor, step.op)) is not None]
         if len(rounded) == len(lost):
             found.setdefault(line_of(analysis, lost[0][1].site), {})[tensor] = (
                 steps[: len(lost)],
