@@ -104,7 +104,7 @@ def _ran(recording: Recording, index: int, line: object) -> bool:
     """Whether a line of the program ran an op, itself or in a function that it called."""
     op = recording.ops.get(index)
     site = op[OP_SITE] if op is not None else -1
-    return site >= 0 and line in recording.stacks.lines_of(site)
+    return site >= 0 and any(line == each for each in recording.stacks.lines_of(site))
 
 
 def _read(recording: Recording, memory: dict[int, int], made: int) -> tuple[int, ...]:
