@@ -1,4 +1,4 @@
-"""What a module holds as a plain attribute -> what it registers; a parameter -> a buffer."""
+"""What a module holds as a plain attribute, or a buffer -> what it registers; a parameter -> a buffer."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ _LISTS = (ast.List, ast.ListComp, ast.Tuple)
 def registered(program: Program, remedy: Register) -> list[Edit]:
     """``nn.ModuleList([...])`` for a list that an attribute gets, or that such an attribute's list is extended by."""
     statement = program.statement(remedy.at)
+    if statement is not None and remedy.parameters and (as_buffer := _as_buffer(statement)) is not None:
+        name, given = as_buffer
+        home = "nn" if all_known(program, statement, "nn") else "torch.nn"
+        made = f"self.{name} = {home}.Parameter({program.written(given)}.detach())"
+        return [program.edit(start_of(statement), end_of(statement), made)]
     value = None if statement is None else _value(program, statement)
     if statement is None or value is None:
         return []
@@ -52,6 +57,19 @@ def registered_as_buffer(program: Program, remedy: IntoBuffer) -> list[Edit]:
             text = f'{owner.id}.register_buffer("{name}", {program.written(value)})'
             return [program.edit(start_of(statement), end_of(statement), text)]
     return []
+
+
+def _as_buffer(statement: ast.stmt) -> tuple[str, ast.expr] | None:
+    """(name, what is written there) of ``self.register_buffer("beta", made(...))``."""
+    match statement:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id="self"), attr="register_buffer"),
+                args=[ast.Constant(value=str() as name), (ast.Call() | ast.Name() | ast.Attribute()) as given, *_],
+            )
+        ):
+            return name, given
+    return None
 
 
 def _value(program: Program, statement: ast.stmt) -> ast.expr | None:

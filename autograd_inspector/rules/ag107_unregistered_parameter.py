@@ -79,7 +79,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     copied = {p: told for p, copies in analysis.made_anew.items() if (told := unregistered.intersection(copies))}
     if copied:
         yield _made_anew(analysis, copied)
-    left = unregistered - beside - frozenset().union(*copied.values())
+    buffers = {t for t in unregistered - beside if analysis.capture.tensors[t].kind == "buffer"}
+    if buffers:
+        yield _buffers(analysis, sorted(buffers))
+    left = unregistered - beside - buffers - frozenset().union(*copied.values())
     if left:
         yield _finding(analysis, sorted(left))
     if beside:
@@ -108,6 +111,31 @@ def _attributes(analysis: Analysis, held: list[BareTensorHeld]) -> Problem:
             *((Register(place, parameters=True),) for e in held[:1] for place in _birthplace(analysis, e.tensor)),
         ),
     )
+
+
+def _buffers(analysis: Analysis, tensors: list[int]) -> Problem:
+    """They move with the module to another device, and are saved with it, and nobody trains them."""
+    names = names_of(analysis, tensors)
+    use = next((op for op in analysis.capture.ops if op.call >= 0 and not set(tensors).isdisjoint(op.inputs)), None)
+    born = tuple(
+        place for tensor in tensors[:4] for place in (*_unfrozen(analysis, tensor), *_birthplace(analysis, tensor))
+    )
+    them = agree(names, "it", "them")
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients, but {agree(names, 'is a buffer', 'are buffers')}: "
+        f"parameters() omits {them}, step() never moves {them}, and zero_grad() never clears {agree(names, 'its gradient', 'their gradients')}",
+        f"Register {them} in __init__ as {agree(names, 'a parameter', 'parameters')}: `self.x = nn.Parameter(...)`; or make "
+        f"{them} without requires_grad, where a buffer is meant to be constant.",
+        dedupe_locations((*born, *analysis.places((use, "used here")))),
+        tuple(names),
+        cures=tuple((Register(place, parameters=True),) for place in born),
+    )
+
+
+def _unfrozen(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
+    sites = [change.site for change in analysis.lifecycle.unfrozen([tensor])]
+    return tuple(place for site in sites[:1] for place in analysis.user_frames(site, "requires grad from here on"))
 
 
 def _made_anew(analysis: Analysis, copied: Mapping[int, AbstractSet[int]]) -> Problem:

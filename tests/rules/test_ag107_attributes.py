@@ -83,3 +83,46 @@ def test_attributes_that_learn_otherwise():
         fitted(Scored(bare), after=renew)
 
     calm(handed, by_hand, another, lambda: fitted(Scored(lambda tensor: tensor)))
+
+
+class Buffered(nn.Module):
+    """A classifier with a temperature that is a buffer."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.net = nn.Linear(4, 2)
+        self.register_buffer("temperature", make(torch.ones(1)))
+
+    def forward(self, x):
+        return self.net(x) / self.temperature
+
+    score = forward
+
+
+def test_buffer_that_gets_gradients():
+    """It has a name in the module, and parameters() omits it all the same."""
+
+    def program():
+        model = Buffered(bare)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.cross_entropy(model(X), Y).backward()
+            optimizer.step()
+
+    diagnosed(program, "AG107", "# bare", "temperature", "buffer", severity="warning", where=bare)
+
+
+def test_buffers_that_somebody_moves():
+    """A constant, one that the optimizer was given, one that the program moves by its gradient."""
+
+    def by_hand(model):
+        with torch.no_grad():
+            model.temperature -= 0.1 * model.temperature.grad
+            model.temperature.grad = None
+
+    def given():
+        model = Buffered(bare)
+        fitted(model, model.temperature)
+
+    calm(lambda: fitted(Buffered(torch.clone)), given, lambda: fitted(Buffered(bare), after=by_hand))

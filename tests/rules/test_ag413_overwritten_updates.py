@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 import torch
 from torch import nn
 
@@ -186,3 +187,42 @@ def test_weights_that_each_forward_rounds():
 
     assert not alarms(inspected(binary_connect))
     assert not [f for f in inspected(binary_connect).findings if f.rule == "AG413"]
+
+
+class Rounding(torch.autograd.Function):
+    """Round, with a straight-through gradient."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        return torch.round(x / scale).clamp(-3, 3) * scale
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+class Sparing(torch.autograd.Function):
+    """The largest weights, and zeros."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        return x * torch.sign(x.abs() - scale).relu()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+@pytest.mark.parametrize(("function", "infos"), [(Rounding, 1), (Sparing, 0)])
+def test_weights_that_a_custom_function_rounds(function, infos):
+    """With a scale that each forward takes of them; a mask leaves the other weights as the step has made them."""
+
+    class Rounded(nn.Linear):
+        def forward(self, x):
+            scale = self.weight.detach().abs().amax() / 3
+            self.weight.data = function.apply(self.weight, scale).detach()
+            return super().forward(x)
+
+    report = inspected(lambda: rounds(Rounded(4, 2)))
+    assert not alarms(report)
+    assert sum("overwrites" in finding.message for finding in report.findings) == infos

@@ -152,3 +152,59 @@ def test_changes_of_weights_that_are_none():
         lambda: rounds(decay, net=plain()),
         lambda: rounds(add_up, net=plain()),
     )
+
+
+class Merging(Adapted):
+    """Merges in eval(), and takes the merge out in train()."""
+
+    checks = False
+
+    def train(self, mode=True):
+        if mode and self.merged:
+            self.take_out()
+        if not mode and not (self.checks and self.merged):
+            self.merge()
+        self.merged = not mode
+        return super().train(mode)
+
+
+class Checking(Merging):
+    """Knows that it is merged."""
+
+    checks = True
+
+
+def twice(layer):
+    layer.eval()
+    layer.eval()
+    with torch.no_grad():
+        print(float(layer(X).mean()))
+    layer.train()
+
+
+def test_a_merge_that_is_done_twice_and_undone_once():
+    """An evaluation that calls another one: the weight keeps one of the two values."""
+    diagnosed(
+        lambda: rounds(twice, net=nn.Sequential(Merging(), nn.Linear(4, 2))), "AG417", "# Merged.",
+        "0.weight", "twice", severity="warning", where=Adapted.merge,
+    )  # fmt: skip
+
+
+def test_merges_that_are_undone_as_often():
+    """By a flag, or each by its own train(); one that is written back as a whole."""
+
+    def nested(layer):
+        layer.merge()
+        layer.merge()
+        layer.take_out()
+        layer.take_out()
+
+    def restored(layer):
+        kept = layer.weight.clone()
+        layer.merge()
+        layer.merge()
+        layer.take_out()
+        with torch.no_grad():
+            layer.weight.copy_(kept)
+
+    calm(lambda: rounds(twice, net=nn.Sequential(Checking(), nn.Linear(4, 2))), lambda: rounds(nested))

@@ -327,3 +327,40 @@ def test_a_term_that_another_pass_overwrites():
     finding = diagnosed(program, "AG102", "torch.no_grad()", "gate.weight", severity="warning")
     assert finding.message.startswith("self.balance was computed while")
     assert any("# kept" in (place.source or "") for place in finding.locations)
+
+
+def adversarial(kept_of, scored_again):
+    """The generator's backward comes between the scores of its samples and the critic's loss."""
+    generator, critic = nn.Linear(4, 4), network()
+    opt_g = torch.optim.SGD(generator.parameters(), lr=0.1)
+    opt_c = torch.optim.SGD(critic.parameters(), lr=0.1)
+    for _ in range(3):
+        fake = generator(X)
+        scores = critic(fake)
+        kept = kept_of(scores)
+        trained(opt_g, -scores.mean())
+        again = scored_again(critic, fake, kept)
+        real = F.relu(1 - critic(X)).mean()
+        trained(opt_c, real + F.relu(1 + again).mean())
+
+
+def without_graph(scores):
+    return scores.detach()
+
+
+def test_a_term_of_what_another_backward_freed():
+    """The critic's loss takes the scores that it gave the samples before the generator's step: a constant."""
+    diagnosed(
+        lambda: adversarial(without_graph, lambda critic, fake, kept: kept), "AG101", "scores.detach()", "0.weight",
+        severity="warning", where=without_graph,
+    )  # fmt: skip
+    silent(lambda: adversarial(without_graph, lambda critic, fake, kept: critic(fake.detach())))
+
+
+def test_a_weight_of_what_another_backward_freed():
+    """What was scored before weighs the critic's own scores: it is no term."""
+
+    def weighted(critic, fake, kept):
+        return critic(fake.detach()) * kept.sigmoid()
+
+    silent(lambda: adversarial(without_graph, weighted))

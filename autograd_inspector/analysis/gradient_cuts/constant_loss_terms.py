@@ -6,6 +6,7 @@ Backward runs and every parameter gets a gradient, from the other terms: nothing
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
@@ -148,6 +149,8 @@ def _as_tensors(
     stepped = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
     cuts = {}
     starts = [(tensor, op.index) for op, tensor in terms]
+    if terms:  # A backward of another model may come in between: a generator's, whose samples the critic has scored.
+        since = min(since, _last_moved(capture, run, stepped))
     ways = flow.upstream(starts, lambda op, _: not _leaves(op), lambda t: is_state(capture, t))
     for above, through in ways:
         if above.index >= since and is_cut(capture, above, through):
@@ -166,6 +169,14 @@ def _as_tensors(
         added, term = terms[first]
         if term < 0 or unmoved.isdisjoint(leaves.of(term, added.index)) or faces_results(capture, cut):
             yield replace(cut, added=added.index)
+
+
+def _last_moved(capture: Capture, run: Backward, tensors: Collection[int]) -> int:
+    """The op at which a step last moved some tensors, before a backward; 0: none has."""
+    holders = {each.id for each in capture.placement.optimizers if not set(each.held).isdisjoint(tensors)}
+    last = bisect_left(capture.steps, run.start, key=lambda step: step.start) if holders else 0
+    earlier = (capture.steps[at] for at in range(last - 1, -1, -1))
+    return next((step.start for step in earlier if step.optimizer in holders), 0)
 
 
 def _leaves(op: Op) -> bool:

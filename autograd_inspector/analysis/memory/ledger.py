@@ -71,20 +71,51 @@ class Ledger:
             record = self._capture.tensors[made.inputs[0]]
         return False
 
-    def rounded(self, op: Op, write: Write, tensor: int) -> Op | None:
-        """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone."""
+    def rounded(self, op: Op, write: Write, tensor: int, since: int) -> Op | None:
+        """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone.
+
+        On what it has been since op ``since``: a scale may have been taken of it before. One that is taken of it now
+        is a single number, and leaves the rounded values where they are.
+        """
         storage = self._capture.tensors[tensor].storage
         source = written_from(op, write)
         if source is None:
             return op if is_a(op.name, OpKind.PIECEWISE_CONSTANT) and write.tensor in op.inputs else None
         found: Op | None = None
-        for made, _ in self._analysis.flow.upstream([(source, op.index)], lambda each, _: not _rounds(each)):
-            reads = any(self._capture.tensors[read].storage == storage for read in made.inputs)
-            if _rounds(made):
-                found = made
-            elif reads and any(self._capture.tensors[out].storage != storage for out in made.outputs):
+        ways = self._analysis.flow.upstream(
+            [(source, op.index)],
+            lambda each, made: each.index > since and not _rounds(each) and not self._is_number(made),
+        )
+        for made, _ in ways:
+            if made.index <= since:
+                continue
+            inside = self._within(made) or [made]
+            rounding = next(filter(_rounds, inside), None)
+            if any(self._reads_all(each, storage) for each in inside if not _rounds(each)):
                 return None
+            found = rounding or found
         return found
+
+    def _within(self, function: Op) -> list[Op]:
+        """The ops in the forward of a custom Function that made its results, up to the ones that round, the last first."""
+        ops, found = self._capture.ops, list[Op]()
+        needed = set(function.outputs)
+        at = function.index - 1 if function.has(Trait.FUNCTION) else -1
+        while at >= 0 and ops[at].has(Trait.INNER):
+            if not needed.isdisjoint(ops[at].outputs):
+                found.append(ops[at])
+                needed.update(t for t in ops[at].inputs if not _rounds(ops[at]) and not self._is_number(t))
+            at -= 1
+        return found
+
+    def _reads_all(self, op: Op, storage: int) -> bool:
+        """Whether it computes more than a number of what lies there."""
+        tensors = self._capture.tensors
+        made = (t for t in op.outputs if tensors[t].storage != storage and not self._is_number(t))
+        return any(tensors[t].storage == storage for t in op.inputs) and any(True for _ in made)
+
+    def _is_number(self, tensor: int) -> bool:
+        return all(size == 1 for size in self._capture.tensors[tensor].shape)
 
     def computed_with(self, tensor: int, start: int, end: int) -> bool:
         """Whether something uses what the parameter is between two ops, and not only looks at it.

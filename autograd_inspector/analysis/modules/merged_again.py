@@ -45,7 +45,7 @@ def merged_again(analysis: Analysis) -> Iterator[MergedAgain]:
     lines: dict[tuple[object, int], list[Op]] = {}
     for op in capture.ops:
         into = owned.get(op.writes[0].storage, -1) if len(op.writes) == 1 and not op.has(ASIDE | Trait.INNER) else -1
-        if into >= 0 and _addend(analysis, op, into) >= 0:
+        if into >= 0 and addend_of(analysis, op, into) >= 0:
             lines.setdefault((line_of(analysis, op.site), into), []).append(op)
     told: set[int] = set()
     for (_, into), writes in lines.items():
@@ -57,7 +57,7 @@ def merged_again(analysis: Analysis) -> Iterator[MergedAgain]:
                 yield found
 
 
-def _addend(analysis: Analysis, op: Op, into: int) -> int:
+def addend_of(analysis: Analysis, op: Op, into: int) -> int:
     """What an op adds to a parameter, in place or in a new tensor that it copies there; -1: it does something else."""
     tensors, flow = analysis.capture.tensors, analysis.flow
     source = written_from(op, op.writes[0])
@@ -73,8 +73,8 @@ def _found(
 ) -> MergedAgain | None:
     for before, first, again in zip([None, *writes], writes, writes[1:], strict=False):
         between = ledger.by_hand(into, first.index + 1, again.index)
-        sources = _sources(analysis, into, again, trained) if not between else ()
-        if not sources or set(sources) != set(_sources(analysis, into, first, trained)):
+        sources = sources_of(analysis, into, again, trained) if not between else ()
+        if not sources or set(sources) != set(sources_of(analysis, into, first, trained)):
             continue
         if any(ledger.by_hand(source, first.index + 1, again.index) for source in sources):
             continue
@@ -87,12 +87,12 @@ def _found(
     return None
 
 
-def _sources(analysis: Analysis, into: int, op: Op, trained: dict[int, int]) -> tuple[int, ...]:
+def sources_of(analysis: Analysis, into: int, op: Op, trained: dict[int, int]) -> tuple[int, ...]:
     """The trained parameters that the addend was computed from; none, where data went into it, or what it is added to."""
     capture = analysis.capture
     own = capture.tensors[into].storage
     sources: dict[int, None] = {}
-    addend = _addend(analysis, op, into)
+    addend = addend_of(analysis, op, into)
     seen = {addend}
     above = list(analysis.flow.upstream([(addend, op.index)]))
     made = {each.index for each, _ in above}

@@ -84,15 +84,15 @@ def rounded_updates(analysis: Analysis) -> Iterator[RoundedUpdates]:
             continue
         ends = [*(step.op for step in steps[1:]), len(capture.ops)]
         between = [ledger.by_hand(tensor, step.op + 1, end) for step, end in zip(steps, ends, strict=True)]
-        lost = [writes[0] for writes in between if len(writes) == 1]
+        lost = [(step, *writes[0]) for step, writes in zip(steps, between, strict=True) if len(writes) == 1]
         if len(lost) < _FEWEST or len(lost) < len(steps) - 1:
             continue
-        rounded = [each for op, write in lost if (each := ledger.rounded(op, write, tensor)) is not None]
+        rounded = [each for step, op, write in lost if (each := ledger.rounded(op, write, tensor, step.op)) is not None]
         if len(rounded) == len(lost):
-            found.setdefault(line_of(analysis, lost[0][0].site), {})[tensor] = (
+            found.setdefault(line_of(analysis, lost[0][1].site), {})[tensor] = (
                 steps[: len(lost)],
                 rounded[0],
-                lost[0][0],
+                lost[0][1],
             )
     for tensors in found.values():
         last, rounded_by, written = next(reversed(tensors.values()))

@@ -18,7 +18,8 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
 
     A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
     counts when it serves more than one step and is no input: the call is not given it (``net(t)``), and nobody computes
-    with its gradient but to print it. So does one that is an attribute of a module, wherever it is read.
+    with its gradient but to print it. So does a buffer, whose name is not that of a parameter, and one that is an
+    attribute of a module, wherever it is read.
     """
     held = capture.optimized
     flat = {tensor for event in capture.events_of(ModelSharded) if event.flat for tensor in event.tensors}
@@ -43,7 +44,7 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
     for tensor, windows in inside.items():
         record = capture.tensors[tensor]
         if capture.owners.get(tensor, -1) in foreign or (
-            not record.names
+            (not record.names or record.kind == "buffer")
             and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read and not record.given))
         ):
             unregistered.add(tensor)

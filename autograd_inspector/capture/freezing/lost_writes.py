@@ -96,8 +96,15 @@ def _at_once(recording: Recording, memory: dict[int, int], tensor: int, written:
         return ()
     # Something else in between: the line made it when the program came there before, and it was kept.
     there = _line(recording, written)
-    at_once = there and all(_line(recording, at) == there for at in range(birth, written))
+    at_once = there and all(_ran(recording, at, there) for at in range(birth, written))
     return _read(recording, memory, birth) if at_once else ()
+
+
+def _ran(recording: Recording, index: int, line: object) -> bool:
+    """Whether a line of the program ran an op, itself or in a function that it called."""
+    op = recording.ops.get(index)
+    site = op[OP_SITE] if op is not None else -1
+    return site >= 0 and any(line == each for each in recording.stacks.lines_of(site))
 
 
 def _read(recording: Recording, memory: dict[int, int], made: int) -> tuple[int, ...]:

@@ -278,12 +278,14 @@ class Stacks:
 
     def line_of(self, site: int) -> tuple[str, int]:
         """(file, line) of the user's frame of a site, in the lines of the compiled text."""
-        user = next((entry for entry in self.chains[site] if not entry[2]), None) if site >= 0 else None
-        if user is None:
-            return "", 0
-        code, lasti, _ = user
-        lines = [line for start, end, line in code.co_lines() if start <= lasti < end]
-        return code.co_filename, (lines[0] or 0) if lines else -1 - lasti
+        return next(self.lines_of(site), ("", 0)) if site >= 0 else ("", 0)
+
+    def lines_of(self, site: int) -> Iterator[tuple[str, int]]:
+        """The same of all the user's frames of a site, from the innermost outwards."""
+        for code, lasti, library in self.chains[site]:
+            if not library:
+                lines = [line for start, end, line in code.co_lines() if start <= lasti < end]
+                yield code.co_filename, (lines[0] or 0) if lines else -1 - lasti
 
     def close(self) -> None:
         """Let go of the frame, and of everybody's code."""

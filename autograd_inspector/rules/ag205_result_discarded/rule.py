@@ -20,7 +20,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag205_result_discarded.averages import not_kept
 from autograd_inspector.rules.ag205_result_discarded.solved_in_hooks import not_returned
 from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
-from autograd_inspector.rules.ag205_result_discarded.written_copies import written_in_vain
+from autograd_inspector.rules.ag205_result_discarded.written_copies import into_copies_for_views, written_in_vain
 
 _UPDATES = (
     OpKind.ADDS
@@ -91,6 +91,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from unread_derivatives(analysis)
     yield from not_returned(analysis)
     yield from not_kept(analysis)
+    yield from into_copies_for_views(analysis)
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:

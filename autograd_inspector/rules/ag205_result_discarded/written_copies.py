@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.memory.copies_for_views import copies_for_views
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -33,7 +34,7 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
         f"reads it afterwards: {agree(names, 'the parameter keeps its value', 'the parameters keep their values')}",
         "Assign the new values to the attribute, under torch.no_grad(): `module.weight = new_values` (a parametrization "
         "then computes its own parameters from them), or initialize before the parametrization is registered.",
-        analysis.user_frames(event.site, "written and lost here"),
+        analysis.places((event, "written and lost here"), (_copied(analysis, event), "computed here")),
         tuple(names),
         ops=(event.at,),
         cures=tuple(
@@ -42,6 +43,22 @@ def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
             if not _writes_parameters_too(analysis, event)
         ),
     )
+
+
+def into_copies_for_views(analysis: Analysis) -> Iterator[Problem]:
+    """What is changed in a copy of a parameter that the program took for a view of it."""
+    for found in copies_for_views(analysis):
+        names = names_of(analysis, [found.parameter])
+        yield Problem(
+            "warning",
+            f"`{found.taken.name}` returns a copy of {names[0]}, whose memory it cannot show in this shape, and "
+            f"`{found.written.name}` writes into the copy: nothing reads it, and the parameter keeps its value",
+            "Write into the parameter itself, under torch.no_grad(): `p[i, j] = value`, or `p.copy_(new_values)`. If it "
+            "has to be a view, use `p.view(-1)`, which raises an error instead of copying.",
+            analysis.places((found.taken, "copied here"), (found.written, "written and lost here")),
+            tuple(names),
+            ops=(found.written.index,),
+        )
 
 
 def _lost_copy(analysis: Analysis, event: ResultDiscarded) -> Problem:

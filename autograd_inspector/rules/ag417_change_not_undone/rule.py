@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.merged_again import MergedAgain, merged_again
+from autograd_inspector.analysis.modules.merged_twice import MergedTwice, merged_twice
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag417_change_not_undone.rounded import left_rounded
@@ -59,8 +60,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     by_line: dict[object, list[MergedAgain]] = {}
     for found in merged_again(analysis):
         by_line.setdefault(line_of(analysis, found.writes[0].site), []).append(found)
-    for each in by_line.values():
-        yield _problem(analysis, each)
+    yield from (_problem(analysis, together) for together in by_line.values())
+    twice: dict[object, list[MergedTwice]] = {}
+    for each in merged_twice(analysis):
+        twice.setdefault(line_of(analysis, each.again.site), []).append(each)
+    yield from (_merged_twice(analysis, together) for together in twice.values())
     yield from left_as_switched(analysis)
     yield from left_rounded(analysis)
 
@@ -83,4 +87,24 @@ def _problem(analysis: Analysis, merged: list[MergedAgain]) -> Problem:
         ),
         (*into, *sources),
         ops=(first.writes[1].index,),
+    )
+
+
+def _merged_twice(analysis: Analysis, merged: list[MergedTwice]) -> Problem:
+    first = merged[0]
+    into = names_of(analysis, (each.into for each in merged))
+    per_weight = [name_of(analysis, tensor) for tensor in first.sources]
+    return Problem(
+        "warning",
+        f"`{first.again.name}` adds the same value, computed from {join_names(per_weight)}, to {into[0]} twice, and "
+        f"`{first.undone.name}` takes it out once: {summarize_names(into)} {agree(into, 'keeps', 'keep')} the other one, and "
+        f"{agree(into, 'drifts', 'drift')} with each merge",
+        "Merge only where the weight is not merged yet: `if not self.merged: self.weight += delta`.",
+        analysis.places(
+            (first.again, "added again here"),
+            (first.undone, "taken out once here"),
+            (first.first, "added before here"),
+        ),
+        (*into, *per_weight),
+        ops=(first.again.index,),
     )

@@ -157,4 +157,30 @@ optimizer.step()
             "nn.Parameter(torch.ones(4))",
         ),
     ),
+    "a weight is a buffer": case(
+        "AG107",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 1)
+        self.register_buffer("scale", torch.ones(1, requires_grad=True))
+    def forward(self, x):
+        return self.first(x) * self.scale
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+before = net.scale.detach().clone()
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Register it in __init__ as a parameter",
+            'self.register_buffer("scale", torch.ones(1, requires_grad=True))',
+            "self.scale = nn.Parameter(torch.ones(1))",
+        ),
+        by("without requires_grad, where a buffer is meant to be constant", ", requires_grad=True", ""),
+        symptom="net.scale.requires_grad and torch.equal(before, net.scale)",
+    ),
 }

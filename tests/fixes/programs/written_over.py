@@ -283,4 +283,75 @@ for _ in range(2):
         ),
         symptom="lost",
     ),
+    "an adapter is merged by each of two eval()": case(
+        "AG417",
+        """
+class Adapted(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 4)
+        self.requires_grad_(False)
+        self.down, self.up = nn.Parameter(torch.randn(2, 4)), nn.Parameter(torch.ones(4, 2))
+        self.merged = False
+    def train(self, mode=True):
+        with torch.no_grad():
+            if mode and self.merged:
+                self.weight -= self.up @ self.down
+            if not mode:
+                self.weight += self.up @ self.down
+        self.merged = not mode
+        return super().train(mode)
+    def forward(self, x):
+        y = super().forward(x)
+        return y if self.merged else y + x @ self.down.t() @ self.up.t()
+
+net = Adapted()
+optimizer = torch.optim.SGD([net.down, net.up], lr=0.1)
+start = net.weight.clone()
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+    net.eval()
+    net.eval()
+    net.train()
+""",
+        by("Merge only where the weight is not merged yet", "if not mode:", "if not mode and not self.merged:"),
+        symptom="not torch.allclose(start, net.weight, atol=1e-5)",
+    ),
+    "a copy is taken for a view of a weight": case(
+        "AG205",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(2, 4).t())
+    def forward(self, x):
+        return x @ self.weight
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+    try:
+        with torch.no_grad():
+            flat = net.weight.reshape(-1)
+            flat.clamp_(min=0)
+    except RuntimeError:
+        net.weight.data.clamp_(min=0)
+""",
+        by(
+            "`p[i, j] = value`",
+            "            flat = net.weight.reshape(-1)\n            flat.clamp_(min=0)",
+            "            net.weight[net.weight < 0] = 0",
+        ),
+        by(
+            "`p.copy_(new_values)`",
+            "            flat.clamp_(min=0)",
+            "            net.weight.copy_(flat.clamp(min=0).view(4, 2))",
+        ),
+        by("`p.view(-1)`, which raises an error instead of copying", "net.weight.reshape(-1)", "net.weight.view(-1)"),
+        symptom="(net.weight < 0).any()",
+    ),
 }

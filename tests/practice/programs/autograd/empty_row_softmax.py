@@ -71,5 +71,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="a row of -inf only makes softmax's backward NaN for q and k; the gradients are then set to zero as a whole",
     names=("softmax",),
+    values=True,
     repair=("scores = scores.masked_fill(~adjacency, -1e9)",),
 )

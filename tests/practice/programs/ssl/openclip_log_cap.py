@@ -113,5 +113,6 @@ def verify(outcome):
 TRUTH = Truth(
     fault="exp(2.66)=14.3 is clamped to ln(100)=4.6: in the flat part of clamp logit_scale gets a zero gradient for ever",
     names=("logit_scale",),
+    values=True,
     repair=("scale = self.logit_scale.clamp(max=self.cfg.max_logit_scale).exp()",),
 )
