@@ -8,11 +8,12 @@ from autograd_inspector.model.program_events.event import ProgramEvent
 
 
 class OptimizerCreated(ProgramEvent, frozen=True):
-    """An optimizer was made, of these parameters."""
+    """An optimizer was made, of these parameters; ``rates`` are the learning rates of its groups."""
 
     optimizer: int
     type: str
     tensors: tuple[int, ...]
+    rates: tuple[float, ...] = ()
 
     @property
     def api(self) -> str:
