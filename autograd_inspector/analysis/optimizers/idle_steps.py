@@ -12,7 +12,13 @@ from autograd_inspector.analysis.optimizers.fast_schedulers import at_rate_zero,
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import OptimizerCreated, OptionSet, SchedulerMade, SchedulerStepped, UpdateDropped
+from autograd_inspector.model.program_events import (
+    OptimizerCreated,
+    OptionSet,
+    SchedulerMade,
+    SchedulerStepped,
+    UpdateDropped,
+)
 
 _FEWEST = 2
 """A warm-up may begin with one step at 0."""

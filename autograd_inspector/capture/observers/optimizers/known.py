@@ -191,7 +191,9 @@ class Optimizers:
         )
         held, rates = recording.optimizers[number].held, tuple(map(rate_of, groups_of(optimizer)))
         recording.events.append(
-            OptimizerCreated(len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__, held, rates)
+            OptimizerCreated(
+                len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__, held, rates
+            )
         )
 
     def _grown(self, optimizer: Optimizer, args: Any, kwargs: Any, handled: BaseException | None) -> None:
