@@ -107,7 +107,7 @@ def test_discrepancy_between_two_heads():
 
 
 def consolidated(measured, *, weighted=True):
-    """Two rounds; from gradients of samples a weight for the parameters is computed by ``measured``; two more rounds."""
+    """Two rounds; of gradients of samples a weight of parameters is computed by ``measured``; two more rounds."""
     net = nn.Linear(4, 3)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     importance = torch.zeros(3, 4)

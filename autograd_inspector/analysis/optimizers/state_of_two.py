@@ -36,6 +36,18 @@ def state_of_two(analysis: Analysis) -> Iterator[StateOfTwo]:
     loads = analysis.capture.events_of(StateLoaded)
     if not loads:
         return
+    shared = _shared(analysis)
+    told: set[tuple[int, int]] = set()
+    for load in reversed(loads):
+        for (one, other), (keys, tensors) in shared.items():
+            steps = _since(analysis, load, one, other) if one == load.optimizer and (other, one) not in told else None
+            if steps is not None and (one, other) not in told:
+                told.add((one, other))
+                yield StateOfTwo(load, other, tuple(keys), tuple(tensors), steps, _saved(analysis, other, load))
+
+
+def _shared(analysis: Analysis) -> dict[tuple[int, int], tuple[dict[str, None], dict[int, None]]]:
+    """(an optimizer, another one) -> the entries that they have together, and the parameters of the first."""
     owners: dict[tuple[int, str], dict[int, int]] = defaultdict(dict)
     for row in analysis.capture.placement.rows:
         for entry in row.state if row.optimizer >= 0 else ():
@@ -47,13 +59,7 @@ def state_of_two(analysis: Analysis) -> Iterator[StateOfTwo]:
             for one, other in ((one, other) for one in holders for other in holders if one != other):
                 keys, tensors = shared.setdefault((one, other), ({}, {}))
                 keys[key], tensors[holders[one]] = None, None
-    told: set[tuple[int, int]] = set()
-    for load in reversed(loads):
-        for (one, other), (keys, tensors) in shared.items():
-            steps = _since(analysis, load, one, other) if one == load.optimizer and (other, one) not in told else None
-            if steps is not None and (one, other) not in told:
-                told.add((one, other))
-                yield StateOfTwo(load, other, tuple(keys), tuple(tensors), steps, _saved(analysis, other, load))
+    return shared
 
 
 def _counts(entry: StateEntry) -> bool:

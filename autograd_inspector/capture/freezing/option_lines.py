@@ -31,7 +31,7 @@ def options_set(recording: Recording, error: str) -> Iterator[OptionSet]:
 
 
 def _rates_set(recording: Recording) -> Iterator[OptionSet]:
-    """The lines that set a learning rate, where a step met another one than the optimizer was made with, or its scheduler had left."""
+    """The lines that set a learning rate, where a step met another one than the optimizer, or its scheduler, had."""
     left: dict[int, list[OptimizerCreated | SchedulerMade | SchedulerStepped]] = {}
     for event in recording.events:
         if isinstance(event, (OptimizerCreated, SchedulerMade, SchedulerStepped)):

@@ -64,6 +64,17 @@ class ParametersSelected(ProgramEvent, frozen=True):
         return "selection"
 
 
+class ClippedIterator(ProgramEvent, frozen=True):
+    """A line makes what the clipping at site ``clip`` is given, perhaps an iterator; read off the text."""
+
+    clip: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "parameters"
+
+
 class _Load(ProgramEvent, frozen=True):
     optimizer: int
     type: str
