@@ -21,7 +21,7 @@ def unknown_to_module(
 
 def hidden(held: LayersHeld) -> str:
     """Why the module does not clear them."""
-    return f". {held.api} is a plain Python container, and zero_grad() of the module does not look into it"
+    return f". {held.api} is a plain Python container, and zero_grad() of the module does not clear what is in it"
 
 
 REGISTER = "Hold the layers in an nn.ModuleList, or call zero_grad() of the optimizer."

@@ -25,7 +25,7 @@ def _problem(analysis: Analysis, found: SteppedBesideCopies) -> Problem:
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} the gradients, and {agree(names, 'is a copy', 'are copies')} of "
         f"what {optimizer.type} holds: its {len(found.steps)} steps here find no gradient and move nothing, and nothing clears "
         f"the gradients of the {agree(names, 'copy', 'copies')}",
-        "Build an optimizer of its own for the copied model, and step that one.",
+        "Build an optimizer for the copied model, and call its step().",
         analysis.places(
             (last, "step() finds no gradient here"),
             (found.run, "gradients of the copies computed here"),

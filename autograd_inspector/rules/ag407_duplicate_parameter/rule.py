@@ -36,7 +36,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         tied `lm_head`) leaves two parameters. `nn.ModuleList([layer] * 3)` lists one layer three times: an
         ensemble built this way has one member. State that an optimizer's class makes once and gives to several
         parameters gathers the statistics of all of them, and so does state that `load_state_dict()` takes over from
-        another optimizer that goes on stepping.
+        another optimizer that still steps.
 
     Example
         ::

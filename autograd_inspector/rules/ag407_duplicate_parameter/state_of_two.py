@@ -29,7 +29,7 @@ def _problem(analysis: Analysis, found: StateOfTwo) -> Problem:
     saved = () if found.saved is None else analysis.user_frames(found.saved.site, "")[:1]
     return Problem(
         "warning",
-        f"{found.load.api} keeps the very tensors that it is given: {join_names(found.keys)} of {summarize_names(names)} "
+        f"{found.load.api} copies no tensor: {join_names(found.keys)} of {summarize_names(names)} "
         f"{agree(names, 'is', 'are')} also the state of another {other.type}, and each step() of one optimizer changes the state "
         "of the other",
         f"Load a copy: `copy.deepcopy({variable(analysis, other)}.state_dict())`.",

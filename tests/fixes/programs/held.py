@@ -23,7 +23,7 @@ start = net.weight.detach().clone()
 optimizer.step()
 """,
         by(
-            "Build an optimizer of its own for the copied model, and step that one",
+            "Build an optimizer for the copied model, and call its step()",
             "own = optimizer",
             "own = torch.optim.SGD(probe.parameters(), lr=0.1)",
         ),
