@@ -14,6 +14,8 @@ from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, GradWrite, Step
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.program_events import ClippedIterator
 from autograd_inspector.model.remedy import Operand, Remedies, Remove
 from autograd_inspector.model.rewrites import AsList, NotCopied
 from autograd_inspector.model.torch_names import CLIPPING
@@ -54,6 +56,10 @@ def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
         what, other = (
             verdicts[-1] if verdicts else ("nothing" if raised or _clips_nothing(analysis, site, runs) else "", -1)
         )
+        if verdicts and not any(verdict for verdict, _ in verdicts) and _emptied(analysis, site, reads):
+            reported_lines.add(line)
+            yield _clip_finding(analysis, site, reads, ("emptied", -1), raised=raised)
+            continue
         if what and all(verdict[0] in {what, "early"} for verdict in verdicts):
             reported_lines.add(line)
             if what == "early" and runs and analysis.received_gradient.isdisjoint(read.tensor for read in reads):
@@ -71,7 +77,21 @@ def _of_a_wrong_optimizer(analysis: Analysis, reads: Sequence[GradRead]) -> bool
 
 def _clips_nothing(analysis: Analysis, site: int, runs: Sequence[Backward]) -> bool:
     """Without parameters clipping returns a norm of zero that it makes anew."""
-    return any(op.site == site and op.name == "tensor" and op.index >= runs[0].end for op in analysis.capture.ops)
+    return any(at >= runs[0].end for at in _numbers_made(analysis, site))
+
+
+def _numbers_made(analysis: Analysis, site: int) -> list[int]:
+    """When the call at a site made a norm anew."""
+    return [op.index for op in analysis.capture.ops if op.site == site and op.name == "tensor"]
+
+
+def _emptied(analysis: Analysis, site: int, reads: Sequence[GradRead]) -> bool:
+    """Whether a later call was given nothing, although backward had reached all that the one before had clipped."""
+    last, tensors = max(read.at for read in reads), {read.tensor for read in reads if read.site == site}
+    without = next((at for at in reversed(_numbers_made(analysis, site)) if at > last), None)
+    if without is None or not tensors:
+        return False
+    return all(any(True for _ in analysis.timeline.backwards_to(t).within(last + 1, without)) for t in tensors)
 
 
 class _Order:
@@ -144,7 +164,10 @@ _TEXTS = {
     "zero": "the gradients of {} are clipped to a limit of 0",
     "nothing": "clipping gets no parameters at all: a generator such as net.parameters() can be iterated only "
     "once, and something else (the optimizer) already exhausted it",
+    "emptied": "clipping got the gradients of {} once, and gets no parameters since: a generator such as net.parameters() can "
+    "be iterated only once, and the first clipping exhausted it",
 }
+_EXHAUSTED = ("nothing", "emptied")
 _OTHERS = {"other", "copied"}
 """What is clipped is not what is stepped."""
 _ROLES = {
@@ -157,7 +180,9 @@ _FIXES = {
     "other": "These parameters are not trained. Clip the parameters that the optimizer holds.",
     "copied": "Clip before the gradients are copied, or clip the parameters that the optimizer holds.",
     "zero": "Pass a limit above 0, or skip the call where clipping is switched off.",
-    "nothing": "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping.",
+    **dict.fromkeys(
+        _EXHAUSTED, "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping."
+    ),
 }
 
 
@@ -174,13 +199,23 @@ def _clip_finding(
         "error" if raised else "warning",
         f"{_TEXTS[what].format(summarize_names(names))}: {effect}",
         _FIXES.get(what, "Clip between backward() and step()."),
-        (*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())),
+        (
+            *analysis.user_frames(site, "clipped here"),
+            *_made(analysis, site, what),
+            *(analysis.user_frames(other, role) if other >= 0 else ()),
+        ),
         tuple(dict.fromkeys(names)) or ("clip_grad",),
         cures=(
             *_moved(analysis, site, what, other),
             *(_of_the_stepped(analysis, site, reads) if what in _OTHERS else ()),
         ),
     )
+
+
+def _made(analysis: Analysis, site: int, what: str) -> tuple[Location, ...]:
+    """Where the iterator that was exhausted comes from."""
+    events = analysis.capture.events_of(ClippedIterator) if what in _EXHAUSTED else ()
+    return analysis.places(*((event, "generator made here") for event in events if event.clip == site))
 
 
 def _of_the_stepped(analysis: Analysis, site: int, reads: list[GradRead]) -> Iterator[Remedies]:
@@ -197,7 +232,7 @@ def _of_the_stepped(analysis: Analysis, site: int, reads: list[GradRead]) -> Ite
 
 
 def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Remedies]:
-    if what == "nothing":
+    if what in _EXHAUSTED:
         yield from ((AsList(place),) for place in analysis.user_frames(site, "")[:1])
     if what == "zero":
         yield from ((Remove(place),) for place in analysis.user_frames(site, "")[:1])

@@ -155,6 +155,49 @@ def test_clipping_an_exhausted_generator():
     calm(lambda: program(list))
 
 
+def kept_for_clipping(parameters):
+    """Clipping is given the same object in each round."""
+    net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+    params = parameters(net)  # Kept.
+    optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        F.mse_loss(head(net(X)), Y).backward()
+        nn.utils.clip_grad_norm_(params, 0.01)
+        optimizer.step()
+
+
+def test_clipping_exhausts_a_generator():
+    """The first round clips and the others do not; the line that made the generator is told. A group may be empty."""
+    finding = diagnosed(
+        lambda: kept_for_clipping(lambda net: net.parameters()), "AG305", "clip_grad_norm_", "net.weight", "# Kept.",
+        severity="warning", where=kept_for_clipping,
+    )  # fmt: skip
+    assert "exhausted" in finding.message
+
+    def by_group():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([{"params": net.parameters()}, {"params": []}], lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            for group in optimizer.param_groups:
+                nn.utils.clip_grad_norm_(group["params"], 0.01)
+            optimizer.step()
+
+    def frozen_later():
+        net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+        for i in range(4):
+            net.requires_grad_(i < 2)
+            optimizer.zero_grad()
+            F.mse_loss(head(net(X)), Y).backward()
+            nn.utils.clip_grad_norm_([p for p in net.parameters() if p.requires_grad], 0.01)
+            optimizer.step()
+
+    calm(lambda: kept_for_clipping(lambda net: list(net.parameters())), by_group, frozen_later)
+
+
 def test_scaled_gradients_clipped_before_unscale():
     """With a GradScaler, unscale_ has to come before clipping."""
 

@@ -104,3 +104,47 @@ def test_discrepancy_between_two_heads():
         where=solved,
     )
     calm(lambda: solved(inputs=True))
+
+
+def consolidated(measured, *, weighted=True):
+    """Two rounds; of gradients of samples a weight of parameters is computed by ``measured``; two more rounds."""
+    net = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    importance = torch.zeros(3, 4)
+
+    def rounds(penalty):
+        for _ in range(2):
+            optimizer.zero_grad() if not weighted else None
+            loss = F.cross_entropy(net(torch.randn(6, 4)), torch.randint(0, 3, (6,))) + penalty()
+            loss.backward()  # Next.
+            optimizer.step()
+            optimizer.zero_grad()
+
+    rounds(lambda: 0)
+    for x in torch.randn(3, 4):
+        net.zero_grad()
+        net(x).logsumexp(-1).backward()
+        importance += measured(net)
+    rounds(lambda: (importance * net.weight.square()).sum() if weighted else 0)
+
+
+def test_weights_of_the_next_loss():
+    """The gradients have served once the next loss reads what was made of them."""
+    diagnosed(
+        lambda: consolidated(lambda net: net.weight.grad.detach().square()), "AG305", "# Next.", "square", "net.weight",
+        severity="warning", where=consolidated,
+    )  # fmt: skip
+
+
+def test_weights_and_cleared():
+    """Nothing is left where the gradients of the samples are asked for, or cleared before the next loss."""
+
+    def asked(net):
+        loss = net(torch.randn(2, 4)).logsumexp(-1).sum()
+        net.zero_grad()
+        return torch.autograd.grad(loss, net.weight)[0].square()
+
+    calm(
+        lambda: consolidated(asked),
+        lambda: consolidated(lambda net: net.weight.grad.detach().square(), weighted=False),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 
 import torch
@@ -67,3 +68,31 @@ def test_a_buffer_for_each():
         layers(lambda p: next(flat))
 
     calm(parts)
+
+
+def taken_over(state=lambda optimizer: optimizer.state_dict(), *, goes_on=True):
+    """A second model takes over the values and the state of the first."""
+    nets = [nn.Linear(4, 4) for _ in range(2)]
+    first, second = (torch.optim.Adam(net.parameters()) for net in nets)
+    trained(first, nets[0](torch.randn(8, 4)).square().mean())
+    nets[1].load_state_dict(nets[0].state_dict())
+    second.load_state_dict(state(first))  # Loaded.
+    for _ in range(2):
+        trained(second, nets[1](torch.randn(8, 4)).square().mean())
+        if goes_on:
+            trained(first, nets[0](torch.randn(8, 4)).square().mean())
+    return first
+
+
+def test_state_of_another_optimizer():
+    """Both write to the moments since the load; the line that loads them is told."""
+    diagnosed(
+        taken_over, "AG407", "# Loaded.", "exp_avg", "load_state_dict()", "copy.deepcopy(optimizer.state_dict())",
+        severity="warning",
+    )  # fmt: skip
+
+
+def test_state_that_one_optimizer_has():
+    """A copy of it, and state that is handed over by an optimizer that steps no more."""
+    calm(lambda: taken_over(lambda optimizer: copy.deepcopy(optimizer.state_dict())))
+    calm(lambda: taken_over(goes_on=False))

@@ -1,7 +1,8 @@
 """Gradients that have served, are still there for the next loss in some rounds, and are not in other rounds.
 
 A line that steps is given the gradients of one loss in some rounds; in others those of an earlier loss as well, which
-another optimizer has used by then, or from which the program has computed what it keeps: an estimate of the curvature.
+another optimizer has used by then, or from which the program has computed what it keeps, or what the next loss reads: an
+estimate of the curvature.
 A term that is added in some rounds only (a lazy regulariser) serves nothing before the step.
 """
 
@@ -79,20 +80,25 @@ class _Kept:
         self._analysis = analysis
 
     def used(self, step: Step, left: Contribution, own: Contribution, tensors: list[int]) -> Step | Op | None:
-        """Another optimizer's step, or an op of whose result something is kept, between the two losses."""
+        """Another optimizer's step, or an op of whose result something is kept or read by the next loss, between the two."""
         held = {parameter.tensor for parameter in step.parameters}
         for other in self._analysis.timeline.steps.within(left.end, own.start):
             theirs = {p.tensor for p in other.parameters if p.gradient >= 0 and p.tensor in left.run.reached}
             if other.optimizer != step.optimizer and theirs and theirs.isdisjoint(held):
                 return other
         gradients = set().union(*(self._analysis.gradients.get(tensor, ()) for tensor in tensors))
+        graph = frozenset(node.op for node in self._analysis.nodes_of(own.run))
         for op in self._analysis.capture.ops[left.end : own.start]:
-            if not gradients.isdisjoint(op.inputs) and not _modifies(op, gradients) and self._lasts(op, step.at):
+            if gradients.isdisjoint(op.inputs) or _modifies(op, gradients):
+                continue
+            if is_a(op.name, _COPIED):
+                gradients.update(op.outputs)
+            elif op.index in graph or self._lasts(op, step.at, graph):
                 return op
         return None
 
-    def _lasts(self, op: Op, until: int, depth: int = 0) -> bool:
-        """Whether numbers of the same shape, computed from its operands, are kept in state, or read behind a step."""
+    def _lasts(self, op: Op, until: int, graph: frozenset[int], depth: int = 0) -> bool:
+        """Whether numbers of the same shape, computed from its operands, are kept in state, or read in a graph."""
         capture = self._analysis.capture
         if op.has(Trait.STEP | Trait.EXPORT) or depth > _DEEPEST or is_a(op.name, OpKind.COMPARES | OpKind.ORDERS):
             return False
@@ -102,7 +108,10 @@ class _Kept:
         if not is_a(op.name, _COPIED) and any(capture.tensors[tensor].storage in self._state for tensor in made):
             return True
         readers = (capture.ops[at] for t in op.outputs if t in made for at in capture.readers.get(t, ()))
-        return any(op.index < reader.index < until and self._lasts(reader, until, depth + 1) for reader in readers)
+        return any(
+            op.index < reader.index < until and (reader.index in graph or self._lasts(reader, until, graph, depth + 1))
+            for reader in readers
+        )
 
     @cached_property
     def _state(self) -> frozenset[int]:

@@ -12,7 +12,13 @@ from autograd_inspector.analysis.optimizers.fast_schedulers import at_rate_zero,
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped, UpdateDropped
+from autograd_inspector.model.program_events import (
+    OptimizerCreated,
+    OptionSet,
+    SchedulerMade,
+    SchedulerStepped,
+    UpdateDropped,
+)
 
 _FEWEST = 2
 """A warm-up may begin with one step at 0."""
@@ -23,6 +29,7 @@ class AtZero(Struct, frozen=True):
 
     ``moved_on``: the schedulers that stepped between its first and its last step. ``alone``: nothing else learns.
     ``before``: the steps at other rates, until its schedule was over; () of one that was at 0 from the first.
+    ``made_with``: the largest rate that it was made with. ``lines``: those of the source that may have set another one.
     """
 
     optimizer: OptimizerRecord
@@ -32,6 +39,8 @@ class AtZero(Struct, frozen=True):
     later: tuple[SchedulerStepped, ...]
     alone: bool
     before: tuple[Step, ...] = ()
+    made_with: float = 0.0
+    lines: tuple[OptionSet, ...] = ()
 
 
 def dropped_updates(analysis: Analysis) -> Iterator[tuple[UpdateDropped, Step]]:
@@ -79,7 +88,14 @@ def at_zero(analysis: Analysis) -> Iterator[AtZero]:
             tuple(event for event in own if event.at > last),
             not any(step.counted and not at_rate_zero(step) for step in capture.steps if step.at not in passed),
             before,
+            _made_with(analysis, optimizer),
+            tuple(e for e in capture.events_of(OptionSet) if e.optimizer == optimizer.id and e.option == "lr"),
         )
+
+
+def _made_with(analysis: Analysis, optimizer: OptimizerRecord) -> float:
+    created = (e for e in analysis.capture.events_of(OptimizerCreated) if e.optimizer == optimizer.id)
+    return max((rate for event in created for rate in event.rates), default=0.0)
 
 
 def _steps_of(analysis: Analysis, optimizer: int) -> tuple[Step, ...]:

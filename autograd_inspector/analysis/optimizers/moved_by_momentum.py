@@ -31,7 +31,7 @@ def moved_by_momentum(analysis: Analysis) -> Iterator[MovedByMomentum]:
     capture = analysis.capture
     if capture.world_size > 1 or capture.history.folded:
         return
-    having = {(row.optimizer, row.tensor) for row in capture.placement.rows if _has_average(row)}
+    having = {(row.optimizer, row.tensor) for row in capture.placement.rows if has_average(row)}
     for optimizer in capture.placement.optimizers if having else ():
         tensors: dict[int, None] = {}
         steps: list[Step] = []
@@ -52,7 +52,8 @@ def moved_by_momentum(analysis: Analysis) -> Iterator[MovedByMomentum]:
             yield MovedByMomentum(optimizer, tuple(tensors), tuple(steps), zeroed)
 
 
-def _has_average(row: ParameterRow) -> bool:
+def has_average(row: ParameterRow) -> bool:
+    """Whether its state has a tensor like it: an average of gradients, as a rule."""
     return any(entry.shape == row.shape and row.shape for entry in row.state)
 
 

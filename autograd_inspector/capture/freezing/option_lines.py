@@ -7,7 +7,7 @@ from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.program_events import OptionSet, SchedulerMade, SchedulerStepped
+from autograd_inspector.model.program_events import OptimizerCreated, OptionSet, SchedulerMade, SchedulerStepped
 from autograd_inspector.source.entries_set import EntriesSet
 
 
@@ -31,16 +31,18 @@ def options_set(recording: Recording, error: str) -> Iterator[OptionSet]:
 
 
 def _rates_set(recording: Recording) -> Iterator[OptionSet]:
-    """The lines that set a learning rate, where a step met another one than its scheduler had left."""
-    left: dict[int, list[SchedulerMade | SchedulerStepped]] = {}
+    """The lines that set a learning rate, where a step met another one than the optimizer, or its scheduler, had."""
+    left: dict[int, list[OptimizerCreated | SchedulerMade | SchedulerStepped]] = {}
     for event in recording.events:
-        if isinstance(event, (SchedulerMade, SchedulerStepped)):
+        if isinstance(event, (OptimizerCreated, SchedulerMade, SchedulerStepped)):
             left.setdefault(event.optimizer, []).append(event)
     told: set[tuple[int, CodeType, int]] = set()
+    searched: set[tuple[int, int]] = set()
     for step in recording.steps if left else ():
         before = [event for event in left.get(step.optimizer, ()) if event.at <= step.start]
-        if not before or before[-1].rates == step.rates:
+        if not before or before[-1].rates == step.rates or (step.optimizer, step.site) in searched:
             continue
+        searched.add((step.optimizer, step.site))
         for code, lasti, library in recording.stacks.chains[step.site]:
             for line, option in () if library else _assigned(code, lasti):
                 if option == "lr" and (step.optimizer, code, line) not in told:

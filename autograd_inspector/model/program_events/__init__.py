@@ -53,6 +53,7 @@ from autograd_inspector.model.program_events.modules import (
 )
 from autograd_inspector.model.program_events.optimizers import (
     AverageLeft,
+    ClippedIterator,
     GroupsMade,
     LiveStateLoaded,
     LoadRefused,
@@ -110,6 +111,7 @@ __all__ = [
     "AverageLeft",
     "Awaited",
     "BareTensorHeld",
+    "ClippedIterator",
     "Communicated",
     "CompiledCalled",
     "DataMet",
@@ -243,6 +245,7 @@ Event = (
     | LayersHeld
     | ModelsShared
     | OptimizerCreated
+    | ClippedIterator
     | ParametersRefused
     | GroupsMade
     | ParametersSelected

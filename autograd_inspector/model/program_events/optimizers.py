@@ -8,11 +8,12 @@ from autograd_inspector.model.program_events.event import ProgramEvent
 
 
 class OptimizerCreated(ProgramEvent, frozen=True):
-    """An optimizer was made, of these parameters."""
+    """An optimizer was made, of these parameters; ``rates`` are the learning rates of its groups."""
 
     optimizer: int
     type: str
     tensors: tuple[int, ...]
+    rates: tuple[float, ...] = ()
 
     @property
     def api(self) -> str:
@@ -61,6 +62,17 @@ class ParametersSelected(ProgramEvent, frozen=True):
     def api(self) -> str:
         """What it is."""
         return "selection"
+
+
+class ClippedIterator(ProgramEvent, frozen=True):
+    """A line makes what the clipping at site ``clip`` is given, perhaps an iterator; read off the text."""
+
+    clip: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "parameters"
 
 
 class _Load(ProgramEvent, frozen=True):

@@ -58,6 +58,12 @@ from autograd_inspector.rules.ag305_gradient_protocol.summed_by_hand import summ
 from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.term_counted_again import counted_again
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
+from autograd_inspector.rules.ag305_gradient_protocol.unknown_to_module import (
+    REGISTER,
+    hidden,
+    registered,
+    unknown_to_module,
+)
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
 
 
@@ -270,21 +276,25 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
     uncalled = [] if first else idle_here(analysis, (run.site, step.site), "zero_grad")
     own = _own(analysis, step, stale, run)
     others = [] if first else clearings_of_others(analysis, stale, own.start)
+    held = None if uncalled else unknown_to_module(analysis, stale, others)
     return Problem(
         "warning",
-        f"{summarize_names(names)} {why}",
+        f"{summarize_names(names)} {why}" + ("" if held is None else hidden(held)),
         "Write the parentheses: `zero_grad()`. Without them the method is not called."
         if uncalled
-        else _clearing_fix(analysis, step, own),
+        else _clearing_fix(analysis, step, own)
+        if held is None
+        else REGISTER,
         analysis.places(
             *((each, "zero_grad is not called here") for each in uncalled),
+            (held, "container made here"),
             (run, "added to old gradients here"),
             (step, "step() uses the sum here"),
             *((each, "clears other parameters only") for each in others),
         ),
         tuple(names),
         ops=(step.op,),
-        cures=tuple(_clearing(analysis, step, own)),
+        cures=(*(registered(analysis, held) if held is not None else ()), *_clearing(analysis, step, own)),
     )
 
 

@@ -29,6 +29,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.rewrites import EnterHere, NotCopied
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag404_not_in_optimizer.beside_copies import beside_copies
 from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
 from autograd_inspector.rules.ag404_not_in_optimizer.exchanged import problem
 from autograd_inspector.rules.ag404_not_in_optimizer.undelivered import copies_alone_move
@@ -61,8 +62,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from given_nothing(analysis)
     yield from copies_alone_move(analysis)
+    copied = list(beside_copies(analysis))
+    yield from copied
     loose = analysis.unoptimized
-    if loose is None or were_replaced(analysis, loose) or set(loose.parameters) <= analysis.unregistered:
+    if copied or loose is None or were_replaced(analysis, loose) or set(loose.parameters) <= analysis.unregistered:
         return
     if analysis.copies and (analysis.copies_used or looked_into(analysis.capture, analysis.copies)):
         return

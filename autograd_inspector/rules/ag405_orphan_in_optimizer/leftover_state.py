@@ -12,9 +12,16 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def state_left(analysis: Analysis) -> Iterator[Problem]:
-    """State of parameters that no group holds; of those that a model still has it may wait for their return."""
+    """State of parameters that no group holds; of those that a model still has it may wait for their return.
+
+    What learns and was to take the place of another one in a group has its state already: that place is told.
+    """
+    loose = analysis.unoptimized
+    held_once = {p.tensor for step in analysis.capture.steps for p in step.parameters}
+    replacing = analysis.received_gradient - held_once if loose is not None and loose.orphans else frozenset()
     for optimizer in analysis.capture.placement.optimizers:
-        rows = [r for r in analysis.capture.placement.rows_of.get(optimizer.id, ()) if r.group < 0 and r.state]
+        own = analysis.capture.placement.rows_of.get(optimizer.id, ())
+        rows = [row for row in own if row.group < 0 and row.state and row.tensor not in replacing]
         gone = [row for row in rows if not row.model]
         if not rows:
             continue

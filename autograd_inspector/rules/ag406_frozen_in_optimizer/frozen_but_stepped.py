@@ -8,10 +8,13 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.clearing import clearings_of_others
 from autograd_inspector.analysis.gradients.memory import scales, writes_into, zeroed_in_place
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
+from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.settings import Settings, is_off
@@ -96,6 +99,17 @@ def _drives(group: Settings) -> tuple[str, ...]:
     return ("momentum",) * momentum + ("weight decay",) * (not is_off(group.get("weight_decay")))
 
 
+def _cleared_without(analysis: Analysis, moved_parameters: list[Moved]) -> tuple[Location, ...]:
+    """Where the gradients of the other parameters were cleared, right before the step."""
+    step, own = moved_parameters[0].step, {moved.tensor for moved in moved_parameters}
+    others = {p.tensor for p in step.parameters} - own
+    since = next((s.at for s in analysis.timeline.steps_of(step.optimizer).before(step.start)), 0)
+    writes = together(map(analysis.timeline.writes_of, others), since, step.start)
+    last = next((write for write in reversed(writes) if write.gradient < 0), None)
+    calls = [call for call in clearings_of_others(analysis, own, step.start) if call.at >= since]
+    return analysis.places(*((each, "cleared without them here") for each in (last, *calls) if each is not None))
+
+
 def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
     names = [name_of(analysis, moved.tensor) for moved in moved_parameters]
     first = moved_parameters[0]
@@ -112,6 +126,7 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
         why += f"; {applying} too" if applying else ""
         fix = "Set the .grad of frozen parameters to None (module.zero_grad(set_to_none=True)), or remove them from the optimizer."
     clearing = () if first.zeroed is None else analysis.user_frames(first.zeroed.site, "filled with zeros here")
+    passing = () if first.zeroed is not None else _cleared_without(analysis, moved_parameters)
     return Problem(
         "warning",
         f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad, but step() changed {agree(names, 'it', 'them')}: "
@@ -120,6 +135,7 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
         (
             *frozen_here(analysis, (moved.tensor for moved in moved_parameters)),
             *clearing,
+            *passing,
             *analysis.user_frames(first.step.site, "step() changes it here"),
         ),
         tuple(names),

@@ -24,6 +24,7 @@ from autograd_inspector.rules.ag406_frozen_in_optimizer.pruned_weights import pr
 from autograd_inspector.rules.ag406_frozen_in_optimizer.renormalised import renormalised
 from autograd_inspector.rules.ag406_frozen_in_optimizer.thawed_with_others import thawed_too_far
 from autograd_inspector.rules.ag406_frozen_in_optimizer.unmatched_names import nothing_frozen
+from autograd_inspector.rules.ag406_frozen_in_optimizer.zeros_for_frozen import zeros_for_frozen
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -53,6 +54,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.Module.requires_grad_; torch.optim.Optimizer.zero_grad (set_to_none).
     """
     yield from still_moving(analysis)
+    yield from zeros_for_frozen(analysis)
     yield from masked_rows(analysis)
     yield from pruned_weights(analysis)
     yield from renormalised(analysis)

@@ -21,6 +21,7 @@ from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one
 from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
 from autograd_inspector.rules.ag407_duplicate_parameter.shallow_copy import shallow_copies
 from autograd_inspector.rules.ag407_duplicate_parameter.shared_state import one_state_for_several
+from autograd_inspector.rules.ag407_duplicate_parameter.state_of_two import one_state_for_two
 from autograd_inspector.rules.ag407_duplicate_parameter.undone_tie import no_longer_tied
 
 
@@ -34,7 +35,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         to hold a mask or a mean, overwrites it. Replacing a module whose weight another one shares (`wte` of a
         tied `lm_head`) leaves two parameters. `nn.ModuleList([layer] * 3)` lists one layer three times: an
         ensemble built this way has one member. State that an optimizer's class makes once and gives to several
-        parameters gathers the statistics of all of them.
+        parameters gathers the statistics of all of them, and so does state that `load_state_dict()` takes over from
+        another optimizer that still steps.
 
     Example
         ::
@@ -81,6 +83,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from no_longer_tied(analysis)
     yield from shallow_copies(analysis)
     yield from one_state_for_several(analysis)
+    yield from one_state_for_two(analysis)
 
 
 def _never_stepped(analysis: Analysis, optimizer: OptimizerRecord, tensors: list[int]) -> bool:

@@ -333,7 +333,19 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
     if found.before:
         return _ran_out(analysis, found, kinds, made)
     given = not found.schedulers and "initial_lr" not in optimizer.groups[0]
-    if given:
+    by_hand = given and found.made_with > 0
+    if by_hand:
+        why = f"it was created with lr={found.made_with:.3g}, and the program sets 0 in the groups before each step()"
+        fix = (
+            "Write an lr above 0 to the groups: a warm-up counts the steps of the optimizer, and begins above 0, "
+            "`(step + 1) / warmup`."
+        )
+        places = [
+            *analysis.places(*((line, "lr set here") for line in found.lines)),
+            *stepped,
+            *analysis.user_frames(optimizer.site, "optimizer created here"),
+        ]
+    elif given:
         why = "it was created with lr=0, and nothing changes the lr"
         fix = f"Set a learning rate for {name}: for example, `{optimizer.type}(..., lr=1e-3)`."
         places = [*analysis.user_frames(optimizer.site, "optimizer created here"), *stepped]
@@ -355,7 +367,7 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         ]
         places = [*stepped, *later, *made, *factors]
     return Problem(
-        "warning" if found.alone and not given else "info",
+        "warning" if found.alone and (by_hand or not given) else "info",
         f"the lr of {optimizer.type} is 0 in all {optimizer.steps:,} steps, so they change nothing: {why}",
         fix,
         tuple(places),

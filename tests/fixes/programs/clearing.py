@@ -95,6 +95,32 @@ for i in range(4):
         by("Let zero_grad() set the gradients to None", "set_to_none=False", ""),
         symptom="not torch.equal(kept[0], kept[1])",
     ),
+    "a module does not clear the layers of a plain list": case(
+        "AG305",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(4, 1)
+        self.layers = []
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + layer(x)
+        return self.out(x)
+net = Net()
+net.layers.append(nn.Linear(4, 4))
+optimizer = torch.optim.SGD([*net.out.parameters(), *net.layers[0].parameters()], lr=0.1)
+for _ in range(3):
+    net.zero_grad()
+    loss = net(torch.ones(3, 4)).mean()
+    true = torch.autograd.grad(loss, net.layers[0].weight, retain_graph=True)[0]
+    loss.backward()
+    optimizer.step()
+""",
+        by("Hold the layers in an nn.ModuleList", "self.layers = []", "self.layers = nn.ModuleList()"),
+        by("or call zero_grad() of the optimizer", "    net.zero_grad()", "    optimizer.zero_grad()"),
+        symptom="not torch.allclose(true, net.layers[0].weight.grad)",
+    ),
     "gradients add up over steps": case(
         "AG305",
         NET

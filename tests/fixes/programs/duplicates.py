@@ -27,6 +27,29 @@ optimizer.step()
         ),
         symptom="len(optimizer.param_groups[0]['params']) == 2",
     ),
+    "two optimizers write to one state": case(
+        "AG407",
+        """
+import copy
+net, other = nn.Linear(4, 4), nn.Linear(4, 4)
+first = torch.optim.Adam(net.parameters())
+second = torch.optim.Adam(other.parameters())
+net(torch.ones(3, 4)).pow(2).mean().backward()
+first.step()
+other.load_state_dict(net.state_dict())
+second.load_state_dict(first.state_dict())
+for each, optimizer in ((net, first), (other, second)):
+    optimizer.zero_grad()
+    each(torch.ones(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Load a copy: `copy.deepcopy(first.state_dict())`",
+            "second.load_state_dict(first.state_dict())",
+            "second.load_state_dict(copy.deepcopy(first.state_dict()))",
+        ),
+        symptom="first.state[net.weight]['exp_avg'] is second.state[other.weight]['exp_avg']",
+    ),
     "a mask is the memory of the weight": case(
         "AG407",
         """

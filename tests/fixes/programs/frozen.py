@@ -15,6 +15,24 @@ with torch.no_grad():
 """
 
 CASES = {
+    "gradients of frozen parameters are set to zero": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+for i in range(5):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    if i > 1:
+        for p in net[0].parameters():
+            p.grad.zero_()
+    if i == 2:
+        start = net[0].weight.detach().clone()
+    optimizer.step()
+""",
+        by("Set the gradient to None instead: `p.grad = None`", "p.grad.zero_()", "p.grad = None"),
+        symptom="not torch.equal(start, net[0].weight)",
+    ),
     "pruned weights are updated": case(
         "AG406",
         PRUNED

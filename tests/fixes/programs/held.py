@@ -5,6 +5,30 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a copy is trained with the optimizer of the model": case(
+        "AG404",
+        """
+import copy
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+probe = copy.deepcopy(net)
+own = optimizer
+for _ in range(3):
+    own.zero_grad()
+    probe(torch.ones(3, 4)).mean().backward()
+    own.step()
+optimizer.zero_grad()
+net(torch.ones(3, 4)).mean().backward()
+start = net.weight.detach().clone()
+optimizer.step()
+""",
+        by(
+            "Build an optimizer for the copied model, and call its step()",
+            "own = optimizer",
+            "own = torch.optim.SGD(probe.parameters(), lr=0.1)",
+        ),
+        symptom="torch.equal(start, probe.weight)",
+    ),
     "a layer is made after the optimizer": case(
         "AG404",
         """

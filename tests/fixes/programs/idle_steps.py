@@ -213,6 +213,26 @@ for i in range(3):
         by("Set a learning rate for optimizer: for example, `SGD(..., lr=1e-3)`", "lr=0.0", "lr=1e-3"),
         symptom="torch.equal(start, net.weight)",
     ),
+    "a warm-up by hand stays at 0": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net.weight.detach().clone()
+step = 0
+for i in range(3):
+    for group in optimizer.param_groups:
+        group["lr"] = 0.1 * min(step / 2, 1)
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    if i % 10 == 9:
+        step += 10
+""",
+        by("a warm-up counts the steps of the optimizer", "    if i % 10 == 9:\n        step += 10", "    step += 1"),
+        by("and begins above 0, `(step + 1) / warmup`", "step / 2", "(step + 1) / 2"),
+        symptom="torch.equal(start, net.weight)",
+    ),
     "a schedule counts micro-batches": case(
         "AG413",
         """

@@ -88,6 +88,8 @@ class Models:
             around = None if inner is None else self._met_modules.place_of(inner)
             root = None if around is None else around.root.ref()
             inside = root is not None and any(child is module for child in modules_of(root))
+            if inner is not None and around is not None and not inside:  # In a list that was empty at the first look?
+                self._containers.look(around.root.number, around.path, inner)
             scanned_root = self.scan(root if root is not None and inside else self._outermost(module))
             place = self._met_modules.place_of(module) or Place(scanned_root, "")
         return place

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
+from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, rate_of, table
 from autograd_inspector.capture.observers.optimizers.live_states import TakenProbe
 from autograd_inspector.capture.observers.optimizers.loading import Loads
 from autograd_inspector.capture.observers.optimizers.modes import Modes
@@ -189,9 +189,11 @@ class Optimizers:
         recording.optimizers[number] = replace(
             recording.optimizers[number], site=recording.stacks.here(0), created_at=len(recording.ops)
         )
-        held = recording.optimizers[number].held
+        held, rates = recording.optimizers[number].held, tuple(map(rate_of, groups_of(optimizer)))
         recording.events.append(
-            OptimizerCreated(len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__, held)
+            OptimizerCreated(
+                len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__, held, rates
+            )
         )
 
     def _grown(self, optimizer: Optimizer, args: Any, kwargs: Any, handled: BaseException | None) -> None:

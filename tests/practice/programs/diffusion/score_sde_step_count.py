@@ -70,7 +70,7 @@ def optimization_manager(config):
     def optimize_fn(optimizer, params, step, lr=config.lr, warmup=config.warmup, grad_clip=config.grad_clip):
         if warmup > 0:
             for g in optimizer.param_groups:
-                g["lr"] = lr * min(step / warmup, 1.0)
+                g["lr"] = lr * min(step / warmup, 1.0)  # also
         if grad_clip >= 0:
             torch.nn.utils.clip_grad_norm_(params, max_norm=grad_clip)
         optimizer.step()

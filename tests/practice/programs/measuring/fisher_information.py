@@ -27,7 +27,7 @@ class EWC:
         fisher = {n: torch.zeros_like(p) for n, p in self.model.named_parameters()}
         for x, y in zip(xs, ys):
             self.model.zero_grad()
-            F.cross_entropy(self.model(x[None]), y[None]).backward()
+            F.cross_entropy(self.model(x[None]), y[None]).backward()  # also
             for n, p in self.model.named_parameters():
                 fisher[n] += p.grad.detach().pow(2) / len(xs)
         self.fisher = fisher  # cause

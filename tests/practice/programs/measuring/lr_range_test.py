@@ -40,7 +40,7 @@ class LRFinder:
             self.history.append(loss.item())
 
     def reset(self, lr):
-        self.model.load_state_dict(self.model_state)
+        self.model.load_state_dict(self.model_state)  # also
         for group in self.optimizer.param_groups:  # cause
             group["lr"] = lr
 

@@ -41,7 +41,7 @@ class Experiment:
             optimizer.zero_grad()
             loss = F.cross_entropy(probe(x), y)
             loss.backward()
-            optimizer.step()
+            optimizer.step()  # also
             losses.append(loss.item())
         return losses
 

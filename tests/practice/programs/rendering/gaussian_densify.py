@@ -47,7 +47,7 @@ class GaussianModel:
             old = group["params"][0]
             new = extra[group["name"]]
             state = self.optimizer.state.pop(old, None)
-            param = nn.Parameter(torch.cat([old.detach(), new], dim=0))
+            param = nn.Parameter(torch.cat([old.detach(), new], dim=0))  # also
             if state is not None:
                 for key in ("exp_avg", "exp_avg_sq"):
                     state[key] = torch.cat([state[key], torch.zeros_like(new)], dim=0)

@@ -80,7 +80,7 @@ def create_nerf(args):
     embed = Embedder(args.multires)
     model = NeRF(embed.out_dim)
     grad_vars = list(model.parameters())
-    optimizer = torch.optim.Adam(grad_vars, lr=args.lrate, betas=(0.9, 0.999))
+    optimizer = torch.optim.Adam(grad_vars, lr=args.lrate, betas=(0.9, 0.999))  # also
     model_fine = None
     if args.N_importance > 0:
         model_fine = NeRF(embed.out_dim)
