@@ -32,6 +32,7 @@ from autograd_inspector.model.program_events.functions import (
     StatementIdle,
 )
 from autograd_inspector.model.program_events.modules import (
+    CalledElsewhere,
     GradientsGone,
     HooksLost,
     ModelContained,
@@ -110,6 +111,7 @@ __all__ = [
     "AverageLeft",
     "Awaited",
     "BareTensorHeld",
+    "CalledElsewhere",
     "Communicated",
     "CompiledCalled",
     "DataMet",
@@ -206,6 +208,7 @@ Event = (
     | AttributeSwitched
     | ModuleAttached
     | ModuleCleared
+    | CalledElsewhere
     | ModuleExchanged
     | ModuleRepeated
     | ModelContained
