@@ -15,6 +15,7 @@ from autograd_inspector.advice.remedies.cuts import recorded
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee, flag_against
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.handed_over import handed_over
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -43,9 +44,19 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
         cut,
         f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
         fix,
-        dedupe_locations([*first, *kept, *analysis.user_frames(op.site, "computed here")]),
+        dedupe_locations(
+            [*first, *kept, *analysis.user_frames(op.site, "computed here"), *_handed_over(analysis, cut)]
+        ),
         (*_told(analysis, region), *_written_in_place(analysis, op), *recorded(analysis, cut, region)),
     )
+
+
+def _handed_over(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:
+    """Where the loss takes it in; what is written, and what is kept for all later losses, is told otherwise."""
+    if cut.ops[0].writes or cut.kept or cut.added >= 0:
+        return ()
+    taken = handed_over(analysis.capture, analysis.flow, cut.ops, cut.backward)
+    return analysis.places((taken, "the loss is computed from it here"))
 
 
 def _told(analysis: Analysis, region: Region) -> Iterator[Remedies]:
@@ -107,6 +118,7 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
             if block
             else "Use `with torch.no_grad():` around the code that needs it; a call of set_grad_enabled(False) stays in effect."
         )
+        first = (*first, *_condition(analysis, region))
     frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
     by_library = any(frame.library for frame in analysis.capture.site(region.site)[:1])
     called = callee(place) if by_library and place is not None and not place.library else ""
@@ -127,6 +139,11 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
     elif block:
         fix = f"`{function}` must leave its `{api}` block first: a generator that yields inside the block does not leave it."
     return f"{api} of `{function}` was {'' if around else 'still '}active", fix, first
+
+
+def _condition(analysis: Analysis, region: Region) -> tuple[Location, ...]:
+    """Where the function set the variable that it passes to ``set_grad_enabled``, for the last time before."""
+    return analysis.user_frames(region.condition, "condition computed here")[:1] if region.condition >= 0 else ()
 
 
 def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
