@@ -113,7 +113,7 @@ def tuned(words, *, held_too=False):
 
 
 def test_an_adapter_that_is_frozen_at_zero():
-    """A hint, and more than that where the optimizer was given it: what is multiplied by zeros for good adds nothing; one that learns, or a frozen bias of zeros, is not named."""
+    """A hint, and a warning where the optimizer was given it; one that learns, and a frozen bias, are not named."""
     report = inspected(lambda: tuned(("lora_", "1.")))
     (hint,) = [finding for finding in report.findings if finding.rule == "AG106"]
     assert hint.severity == "info"
