@@ -9,17 +9,20 @@ from msgspec.structs import replace
 from autograd_inspector.advice.cut_problems import cut_problem, kept_at, outcome
 from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.names import short_name
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.advice.remedies.cuts import recorded
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee, flag_against
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.handed_over import handed_over
+from autograd_inspector.analysis.gradient_cuts.left_on_the_way import LeftOn
 from autograd_inspector.analysis.gradient_cuts.reopened import freed_too_early
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Region
 from autograd_inspector.model.remedy import Remedies, SetArgument, WriteInto
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.source.fragments import uncommented
 
 _AGAIN = (
@@ -43,8 +46,44 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
         cut,
         f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
         fix,
-        dedupe_locations([*first, *kept, *analysis.user_frames(op.site, "computed here")]),
+        dedupe_locations(
+            [*first, *kept, *analysis.user_frames(op.site, "computed here"), *_handed_over(analysis, cut)]
+        ),
         (*_told(analysis, region), *_written_in_place(analysis, op), *recorded(analysis, cut, region)),
+    )
+
+
+def _handed_over(analysis: Analysis, cut: GradientCut) -> tuple[Location, ...]:
+    """Where the loss takes it in; what is written, and what is kept for all later losses, is told otherwise."""
+    if cut.ops[0].writes or cut.kept or cut.added >= 0:
+        return ()
+    taken = handed_over(analysis.capture, analysis.flow, cut.ops, cut.backward)
+    return analysis.places((taken, "the loss is computed from it here"))
+
+
+def still_on(analysis: Analysis, found: LeftOn) -> Problem:
+    """A problem with losses that were to train something, and that backward() was not called on."""
+    api = "torch.inference_mode()" if found.region.kind == "inference_mode" else "torch.no_grad()"
+    names, function = names_of(analysis, found.tensors), short_name(found.place.function)
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} used while {api} of `{function}` is still active: "
+        f"{agree(names, 'it gets', 'they get')} no gradient, although {found.cleared.api} was called before",
+        _must_leave(function, api),
+        analysis.places(
+            (found.last, f"`{function}` does not leave the block here"),
+            (found.region, "grad mode disabled here"),
+            (found.used, "used here, without a graph"),
+            (found.cleared, "gradients cleared here"),
+        ),
+        tuple(names),
+        ops=(found.used.index,),
+    )
+
+
+def _must_leave(function: str, api: str) -> str:
+    return (
+        f"`{function}` must leave its `{api}` block first: a generator that yields inside the block does not leave it."
     )
 
 
@@ -107,6 +146,7 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
             if block
             else "Use `with torch.no_grad():` around the code that needs it; a call of set_grad_enabled(False) stays in effect."
         )
+        first = (*first, *_condition(analysis, region))
     frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
     by_library = any(frame.library for frame in analysis.capture.site(region.site)[:1])
     called = callee(place) if by_library and place is not None and not place.library else ""
@@ -125,8 +165,13 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
     if around:
         fix = f"Move the computation out of the block of `{uncommented(around[0].source)}`."
     elif block:
-        fix = f"`{function}` must leave its `{api}` block first: a generator that yields inside the block does not leave it."
+        fix = _must_leave(function, api)
     return f"{api} of `{function}` was {'' if around else 'still '}active", fix, first
+
+
+def _condition(analysis: Analysis, region: Region) -> tuple[Location, ...]:
+    """Where the function set the variable that it passes to ``set_grad_enabled``, for the last time before."""
+    return analysis.user_frames(region.condition, "condition computed here")[:1] if region.condition >= 0 else ()
 
 
 def _holds(block: Location, frames: tuple[Location, ...]) -> bool:

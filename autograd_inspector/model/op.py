@@ -99,7 +99,8 @@ class Region(Struct, frozen=True, omit_defaults=True):
     ``api`` is what switched it ("torch.no_grad()", "torch.set_grad_enabled(False)", "custom Function", "" for the
     state at entry). ``decorated`` is the function that a decorator wraps, ``definition`` the site of its decorator;
     of one that got the mode otherwise ``wrapped`` tells what is at that site: where it was wrapped, or defined.
-    ``library`` is the torch module that switched on its own account, as checkpointing does.
+    ``library`` is the torch module that switched on its own account, as checkpointing does. ``condition`` is the site
+    that set the variable by which ``set_grad_enabled`` was told the mode, as far as the source shows it.
     """
 
     id: int
@@ -111,6 +112,7 @@ class Region(Struct, frozen=True, omit_defaults=True):
     library: str = ""
     at: int = 0
     wrapped: Literal["", "wrapped", "defined"] = ""
+    condition: int = -1
 
     @property
     def at_entry(self) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, outcome
-from autograd_inspector.advice.grad_mode_problems import region_problem
+from autograd_inspector.advice.grad_mode_problems import region_problem, still_on
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, output_of_layer
 from autograd_inspector.advice.remedies.checkpoints import not_reentrant
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.left_on_the_way import left_on
 from autograd_inspector.analysis.gradients.left_in_checkpoint import checkpoint_left
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -46,6 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.no_grad, torch.set_grad_enabled; "Locally disabling gradient computation" in the PyTorch documentation.
     """
     yield from _in_engine(analysis)
+    yield from map(partial(still_on, analysis), left_on(analysis.capture, analysis.received_gradient))
     for cut in caused_by(analysis, "no_grad"):
         region = analysis.capture.regions[cut.ops[0].region]
         if not region.library:

@@ -170,7 +170,7 @@ def test_an_optimizer_that_stops_stepping_is_not_waited_for_for_ever():
     assert found[-20:] == ["a"] * 20
 
 
-REFERENCES = {"site", "definition", "step", "factors", "returns", "stores", "made", "split"}
+REFERENCES = {"site", "definition", "step", "factors", "returns", "stores", "made", "split", "waiting", "condition"}
 """Fields whose numbers mean no record that folding takes away."""
 COUNTS = {
     "version", "versions", "before", "after", "storage", "offset", "extent", "nbytes", "allocated", "version_before",

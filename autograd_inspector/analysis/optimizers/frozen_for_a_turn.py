@@ -44,7 +44,7 @@ def frozen_for_a_turn(analysis: Analysis) -> Iterator[FrozenForATurn]:
         by_line: dict[int, list[tuple[int, RequiresGradChanged]]] = {}
         for tensor in dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ():
             changes = analysis.lifecycle.changes([tensor])
-            if changes and not changes[-1].requires_grad and _rests_since(steps, tensor, changes[-1].at):
+            if changes and not changes[-1].requires_grad and rests_since(steps, tensor, changes[-1].at):
                 by_line.setdefault(changes[-1].site, []).append((tensor, changes[-1]))
         for frozen in by_line.values():
             found = _judged(analysis, optimizer, steps, frozen)
@@ -52,7 +52,7 @@ def frozen_for_a_turn(analysis: Analysis) -> Iterator[FrozenForATurn]:
                 yield found
 
 
-def _rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
+def rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
     """Whether steps moved a parameter before, and none since."""
     met = [(step.at <= at, p) for step in steps for p in step.parameters if p.tensor == tensor]
     before, since = ([p for early, p in met if early is wanted] for wanted in (True, False))

@@ -32,6 +32,7 @@ from autograd_inspector.model.program_events.functions import (
     StatementIdle,
 )
 from autograd_inspector.model.program_events.modules import (
+    CalledElsewhere,
     GradientsGone,
     HooksLost,
     ModelContained,
@@ -111,6 +112,7 @@ __all__ = [
     "AverageLeft",
     "Awaited",
     "BareTensorHeld",
+    "CalledElsewhere",
     "ClippedIterator",
     "Communicated",
     "CompiledCalled",
@@ -208,6 +210,7 @@ Event = (
     | AttributeSwitched
     | ModuleAttached
     | ModuleCleared
+    | CalledElsewhere
     | ModuleExchanged
     | ModuleRepeated
     | ModelContained

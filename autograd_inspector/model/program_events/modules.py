@@ -310,3 +310,24 @@ class ResultDiscarded(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The op."""
         return self.name
+
+
+class CalledElsewhere(ProgramEvent, frozen=True):
+    """A module of class ``type`` was called in a thread that is no part of the capture: what it computed is not known.
+
+    ``tensors`` are those of its parameters that the capture knows. ``recorded``: grad mode is on in that thread.
+    ``switch`` is what had switched it off in the capture's own thread meanwhile, at ``made``; "": it was on there too.
+    ``site``: the call; ``waiting``: where the capture's own thread was.
+    """
+
+    type: str
+    tensors: tuple[int, ...]
+    recorded: bool
+    switch: str = ""
+    made: int = -1
+    waiting: int = -1
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}()"

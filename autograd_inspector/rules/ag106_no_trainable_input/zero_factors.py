@@ -13,23 +13,30 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 
 def frozen_at_zero(analysis: Analysis) -> Iterator[Problem]:
-    """A hint: one finding for all that one line froze."""
+    """One finding for all that one line froze: a hint, unless an optimizer that steps was given them to train."""
     by_site: dict[int, list[ZeroFactor]] = {}
     for found in zero_factors(analysis):
         by_site.setdefault(analysis.lifecycle.frozen([found.tensor])[-1].site, []).append(found)
     for factors in by_site.values():
         tensors = [found.tensor for found in factors]
         names = names_of(analysis, tensors)
+        them = agree(names, "it", "them")
+        stepped = {step.optimizer for step in analysis.capture.steps}
+        held = [
+            o for o in analysis.capture.placement.optimizers if o.id in stepped and not set(tensors).isdisjoint(o.held)
+        ]
         yield Problem(
-            "info",
+            "warning" if held else "info",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen while all of {agree(names, 'its', 'their')} values "
-            f"are zero: `{factors[0].product.name}` returns zeros at every step, so this branch contributes nothing and is never trained",
-            f"If the branch is an adapter, let {agree(names, 'it', 'them')} require grad, and give "
-            f"{agree(names, 'it', 'them')} to the optimizer: check the names that select the frozen parameters.",
+            f"are zero: `{factors[0].product.name}` returns zeros at every step, so this branch contributes nothing and is never "
+            f"trained{f', although {held[0].type} holds {them}' if held else ''}",
+            f"If the branch is an adapter, let {them} require grad, and give {them} to the optimizer: check the names that "
+            "select the frozen parameters.",
             (
                 *frozen_here(analysis, tensors),
                 *analysis.places((factors[0].product, "multiplied by zeros here")),
                 *made_here(analysis, tensors),
+                *analysis.places(*((optimizer, "passed to the optimizer here") for optimizer in held[:1])),
             ),
             tuple(names),
             ops=(factors[0].product.index,),

@@ -19,6 +19,7 @@ from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import ov
 from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
 from autograd_inspector.rules.ag109_unwanted_gradient.measured_twice import without_a_constant
 from autograd_inspector.rules.ag109_unwanted_gradient.moving_constants import moving_constants
+from autograd_inspector.rules.ag109_unwanted_gradient.other_threads import in_other_threads
 from autograd_inspector.rules.ag109_unwanted_gradient.own_reference import own_reference
 from autograd_inspector.rules.ag109_unwanted_gradient.pulled_back import pulled_back
 from autograd_inspector.rules.ag109_unwanted_gradient.shared_target import shared_with_the_teacher
@@ -57,6 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.no_grad; Mnih et al., "Human-level control through deep reinforcement learning", 2015 (target networks).
     """
     yield from _stepped(analysis)
+    yield from in_other_threads(analysis)
     yield from trained_weights(analysis)
     yield from learning_teachers(analysis)
     yield from shared_with_the_teacher(analysis)

@@ -9,6 +9,7 @@ from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.hidden_inputs import hidden_inputs
+from autograd_inspector.analysis.modules.called_elsewhere import used_elsewhere
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed
 from autograd_inspector.model.finding import Problem, Severity
@@ -83,6 +84,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     explained = {
         tensor for cut in analysis.harmful_cuts for tensor in cut.parameters
     } | analysis.losses_without_backward.keys()
+    explained |= used_elsewhere(analysis.capture)
     explained.update(tensor for found in hidden_inputs(analysis) for tensor in found.starved)
     left = [
         tensor

@@ -13,6 +13,7 @@ from autograd_inspector.advice.remedies.values import (
     straight_through,
 )
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.handed_over import handed_over
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.decisive_zeros import not_decisive
 from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
@@ -240,11 +241,21 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         tuple(
             [*assigned_places, *here, *made]
             if op.name in SATURATING or _own_weights(analysis, op)
-            else [*here, *made, *assigned_places]
+            else [*here, *made, *assigned_places, *_handed_over(analysis, op)]
         ),
         (*names, *([layer, call.type] if call is not None and layer else [])),
         ops=(op.index,),
         cures=tuple(_cures(analysis, op)),
+    )
+
+
+def _handed_over(analysis: Analysis, op: Op) -> tuple[Location, ...]:
+    """Where the loss takes in what is rounded: it may have been rounded for something else."""
+    run = next((run for run in analysis.capture.completed_runs if run.start > op.index), None)
+    if run is None or not is_a(op.name, OpKind.PIECEWISE_CONSTANT):
+        return ()
+    return analysis.places(
+        (handed_over(analysis.capture, analysis.flow, (op,), run), "the loss is computed from it here")
     )
 
 

@@ -15,6 +15,7 @@ from autograd_inspector.model.remedy import Freeze, Insert
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_before_backward import frozen_before_backward
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
+from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_a_look import frozen_past_the_look
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_a_turn import frozen_past_the_turn
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_for_good import frozen_for_good, frozen_in_its_turn
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
@@ -68,6 +69,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from frozen_for_good(analysis)
     yield from frozen_in_its_turn(analysis)
     yield from frozen_past_the_turn(analysis)
+    yield from frozen_past_the_look(analysis)
     compared = list(compared_only(analysis))
     yield from compared
     groups = list(frozen_groups(analysis, {name for finding in compared for name in finding.subjects}))

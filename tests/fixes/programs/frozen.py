@@ -32,6 +32,31 @@ for i in range(5):
 """,
         by("Set the gradient to None instead: `p.grad = None`", "p.grad.zero_()", "p.grad = None"),
         symptom="not torch.equal(start, net[0].weight)",
+    "a function freezes for another gradient": case(
+        "AG406",
+        """
+body, head, x = nn.Linear(4, 3), nn.Linear(3, 1), torch.randn(8, 4)
+optimizer = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+
+def mapped(image):
+    body.requires_grad_(False)
+    (gradient,) = torch.autograd.grad(head(body(image)).sum(), image)
+    return gradient
+
+for step in range(4):
+    if step == 2:
+        start = body.weight.detach().clone()
+    optimizer.zero_grad()
+    head(body(x)).pow(2).mean().backward()
+    optimizer.step()
+    mapped(x.clone().requires_grad_())
+""",
+        by(
+            "call requires_grad_(True) on all parameters that it froze",
+            "    return gradient",
+            "    body.requires_grad_(True)\n    return gradient",
+        ),
+        symptom="torch.equal(body.weight, start)",
     ),
     "pruned weights are updated": case(
         "AG406",

@@ -55,6 +55,32 @@ for _ in range(3):
         ),
         symptom="target.weight.grad is not None",
     ),
+    "no_grad around a pool that calls the teacher": case(
+        "AG109",
+        """
+from concurrent.futures import ThreadPoolExecutor
+student, teacher = nn.Linear(4, 2), nn.Linear(4, 2)
+optimizer = torch.optim.SGD([*student.parameters(), *teacher.parameters()], lr=0.1)
+x = torch.randn(3, 4)
+
+def ask(x):
+    return teacher(x)
+
+with ThreadPoolExecutor(1) as pool:
+    with torch.no_grad():
+        target = pool.submit(ask, x).result()
+(student(x) - target).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("decorate it with @torch.no_grad()", "def ask", "@torch.no_grad()\ndef ask"),
+        by("detach() what it returns", "return teacher(x)", "return teacher(x).detach()"),
+        by(
+            "freeze the parameters with requires_grad_(False)",
+            "nn.Linear(4, 2), nn.Linear(4, 2)",
+            "nn.Linear(4, 2), nn.Linear(4, 2).requires_grad_(False)",
+        ),
+        symptom="teacher.weight.grad is not None",
+    ),
     "values with a graph are written into a target": case(
         "AG109",
         """

@@ -13,7 +13,7 @@ from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.forwarding import is_handler
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.thrown import Thrown
-from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
+from autograd_inspector.capture.lines.wrapping import Wrapped, condition_at, switched_at
 from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.op import Region, RegionKind, Trait
@@ -43,6 +43,7 @@ class Regions:
         self._outer = OuterRegions()
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
         self._definitions: dict[int, tuple[int, Wrapped]] = {}
+        self._conditions: dict[tuple[int, int], int] = {}
         self._of_graphs: set[int] = set()
         """Those in which torch runs parts of graphs, by a function that it calls a second time at their end."""
         recording.regions.append(Region(0, _kind(*self.mode)))
@@ -186,9 +187,20 @@ class Regions:
                 library=library or ("" if _is_users(decorated) else _library(frame)),
                 at=len(recording.ops),
                 wrapped=wrapped,
+                condition=self._condition(frame) if api.startswith(_AS_FUNCTION) else -1,
             )
         )
         self.mode, recording.region = mode, number
+
+    def _condition(self, frame: FrameType | None) -> int:
+        """Where the program set the variable that the switch in that frame was told the mode by."""
+        while frame is not None and frame.f_code.co_filename == _SWITCHES:
+            frame = frame.f_back
+        key = (id(frame.f_code), frame.f_lineno) if frame is not None else (0, 0)
+        site = self._conditions.get(key)  # It is part of the region's site, which keeps the code object.
+        if site is None:
+            site = self._conditions[key] = condition_at(self.recording.stacks, frame)
+        return site
 
     def _definition(self, code: CodeType) -> tuple[int, Wrapped]:
         """Where the function under the switch got it, looked up once."""

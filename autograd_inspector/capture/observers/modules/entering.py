@@ -10,11 +10,14 @@ from torch import nn
 
 from autograd_inspector.capture.observers.calls.fast_paths import HAVE_ONE, FastPaths
 from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.observers.modules.elsewhere import Elsewhere
 from autograd_inspector.capture.torch_private.modules import CALL
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
 _frame, _ident = sys._getframe, threading.get_ident
+_AWAY = object()
+"""Of a call in a thread that is not part of the capture."""
 
 
 class ModuleCalls:
@@ -28,6 +31,7 @@ class ModuleCalls:
         self._modules = modules
         self._fast_paths = fast_paths
         self._recording = modules.recording
+        self._elsewhere = Elsewhere(modules.recording)
 
     def install(self, into: Installation) -> None:
         """Put the probe in place."""
@@ -36,11 +40,14 @@ class ModuleCalls:
     def before(self, seen: list[Any], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
         """A call begins: ``seen`` gets how many are open outside it, and what it is as a whole where it is one op.
 
-        Nothing is seen in a thread that is not part of the capture.
+        In a thread that is not part of the capture nothing is seen but the call itself: ``seen`` gets a name of it.
         """
         recording, modules = self._recording, self._modules
         recording.stacks.module_called(_frame(1))
-        if recording.closed or (_ident() != recording.thread and not recording.here()):
+        if recording.closed:
+            return
+        if _ident() != recording.thread and not recording.here():
+            seen += (_AWAY, self._elsewhere.begin(module))
             return
         seen += (modules.depth,)
         modules.enter(module, args, kwargs)
@@ -52,7 +59,9 @@ class ModuleCalls:
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """The call returned."""
-        if seen:
+        if seen and seen[0] is _AWAY:
+            self._elsewhere.end(seen[1])
+        elif seen:
             for whole in seen[1:]:
                 whole.done(result)
                 whole.end()
@@ -63,7 +72,9 @@ class ModuleCalls:
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
         """The call raised."""
-        if seen:
+        if seen and seen[0] is _AWAY:
+            self._elsewhere.end(seen[1])
+        elif seen:
             for whole in seen[1:]:
                 whole.end(error)
             self._modules.leave(seen[0])

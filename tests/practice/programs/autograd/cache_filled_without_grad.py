@@ -18,7 +18,7 @@ class LearnedAdjacency(nn.Module):
 
     def matrix(self):
         if self.cache is None:  # cause
-            self.cache = F.relu(self.left @ self.right.T).softmax(-1)
+            self.cache = F.relu(self.left @ self.right.T).softmax(-1)  # also
         return self.cache
 
     def forget(self):

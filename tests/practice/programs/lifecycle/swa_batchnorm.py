@@ -36,7 +36,7 @@ class Average(nn.Module):
     def update_parameters(self, model):
         self.count += 1
         for a, p in zip(self.module.parameters(), model.parameters()):
-            a.lerp_(p, 1 / self.count)
+            a.lerp_(p, 1 / self.count)  # also
 
     def forward(self, x):
         return self.module(x)
