@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import nn
 from torch.autograd import Function
@@ -66,7 +68,7 @@ class OnCtx(Function):
 
 
 class Stack(Function):
-    kept: list[torch.Tensor] = []
+    kept: ClassVar[list[torch.Tensor]] = []
 
     @staticmethod
     def forward(ctx, x):
