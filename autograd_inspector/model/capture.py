@@ -89,6 +89,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     """Custom autograd.Function -> the site that decides on each value that its backward returns; -1: not known."""
     blind_functions: tuple[str, ...] = ()
     """Custom autograd.Functions whose backward never reads the gradient that it is given."""
+    ignored_gradients: dict[str, tuple[int, ...]] = {}
+    """Custom autograd.Function -> the outputs whose gradients its backward never reads; it reads another one's."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
     none_gradients: tuple[NoneGradient, ...] = ()

@@ -64,7 +64,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     ``post``: one that is given the tensor after its ``.grad`` was accumulated. ``older``: it was there before the
     capture began, and ``site`` is where the hook is defined. ``again``: so many times the tensor had the same hook
     already when it was registered. ``changed``: variables that it shares with the hook that the same place made before,
-    and that had another value when that one was registered.
+    and that had another value when that one was registered. ``run``: the last run of the engine that had ended by then.
     """
 
     at: int
@@ -75,6 +75,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     older: bool = False
     again: int = 0
     changed: tuple[str, ...] = ()
+    run: int = -1
 
 
 class RequiresGradChanged(Struct, frozen=True, omit_defaults=True):

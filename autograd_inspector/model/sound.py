@@ -114,7 +114,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "calls": ((), ("ops.call", "events.within")),
     "regions": (("ops.region",), ()),
     "models": (("replacements.model",), ("calls.root",)),
-    "backwards": (("gradient_faults.backward", "leaf_values.backward"), ("events.run",)),
+    "backwards": (("gradient_faults.backward", "leaf_values.backward"), ("events.run", "tensor_hooks.run")),
     "nodes": (("backwards.graph.roots", "gradient_faults.node"), ()),
 }
 """Table -> (the fields that point into it, those of them that may be -1: into nothing)."""

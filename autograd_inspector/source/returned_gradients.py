@@ -22,26 +22,24 @@ def computed_at(function: Function) -> tuple[int, ...]:
         return ()
     value = _tuple(function, last.value.id) or last.value if isinstance(last.value, ast.Name) else last.value
     values = value.elts if isinstance(value, ast.Tuple) else [value]
-    early = [
-        pair for pair in _returning_early(function, 0) if pair[0] is not value and len(pair[0].elts) == len(values)
-    ]
+    early = [pair for pair in _returning_early(function, 0) if pair[0] != values and len(pair[0]) == len(values)]
     return tuple(
         _line(function, value.id) if isinstance(value, ast.Name) else _left_out(early, place)
         for place, value in enumerate(values)
     )
 
 
-def _returning_early(around: ast.AST, condition: int) -> Iterator[tuple[ast.Tuple, int]]:
+def _returning_early(around: ast.AST, condition: int) -> Iterator[tuple[list[ast.expr], int]]:
     """(the values that a statement under a condition returns, the line of that condition)."""
     for node in ast.iter_child_nodes(around):
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and condition:
-            yield node.value, condition
+        if isinstance(node, ast.Return) and node.value is not None and condition:
+            yield node.value.elts if isinstance(node.value, ast.Tuple) else [node.value], condition
         yield from _returning_early(node, node.lineno if isinstance(node, ast.If) else condition)
 
 
-def _left_out(early: list[tuple[ast.Tuple, int]], place: int) -> int:
+def _left_out(early: list[tuple[list[ast.expr], int]], place: int) -> int:
     """The condition under which None is returned in that place; 0: none."""
-    return next((line for values, line in early if _none(values.elts[place])), 0)
+    return next((line for values, line in early if _none(values[place])), 0)
 
 
 def _tuple(function: Function, name: str) -> ast.Tuple | None:

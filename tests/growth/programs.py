@@ -292,6 +292,58 @@ def hooked(ops: int) -> Program:
     return run
 
 
+def hooked_late(ops: int) -> Program:
+    """A hook on a result of each round, whose backward() is done; the next round knows the result no more."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // 4):
+            y = w * 2
+            y.sum().backward()
+            y.register_hook(lambda gradient: gradient * 1)
+
+    return run
+
+
+def hooked_parts(ops: int) -> Program:
+    """A hook in each round on a part of a parameter that the loss is not computed from."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // 4):
+            w[:2].register_hook(lambda gradient: gradient * 1)
+            (w * 2).sum().backward()
+
+    return run
+
+
+class _Scaled(torch.autograd.Function):
+    factor = None
+
+    @staticmethod
+    def forward(ctx, x):
+        if _Scaled.factor is None:
+            _Scaled.factor = 2 * torch.ones(4)
+        return x * _Scaled.factor, x.mean()
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        return gradient * _Scaled.factor
+
+
+def kept_on_class(ops: int) -> Program:
+    """A Function applied three times in each round, which keeps on its class what the first call has made."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // 12):
+            first = _Scaled.apply(w)
+            second = _Scaled.apply(first[0])
+            (_Scaled.apply(second[0])[0].sum() + second[1]).backward()
+
+    return run
+
+
 def optimizers(ops: int) -> Program:
     """Each layer with an optimizer of its own, which step in turn."""
     layers = [nn.Linear(4, 4) for _ in range(ops // 8)]

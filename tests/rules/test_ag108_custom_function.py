@@ -340,3 +340,59 @@ def test_gradient_that_was_summed_over_too_much():
         program, "AG108", "# Over all.", "index 2", severity="error", where=AsksForAnother.backward, besides=("AG301",)
     )
     assert "[4]" in found.message
+
+
+class _EarlyOut(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return 2 * x, 3 * x
+
+    @staticmethod
+    def backward(ctx, one, other):
+        if one is None or other is None:
+            return None
+        return 2 * one + 3 * other
+
+
+class _Each(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        return 2 * x, 3 * y
+
+    @staticmethod
+    def backward(ctx, one, other):
+        return None if one is None else 2 * one, None if other is None else 3 * other
+
+
+def test_a_return_before_a_gradient_is_used():
+    """One of two outputs has a gradient, and the only input gets none."""
+    layer = nn.Linear(3, 3)
+
+    def one_of_two():
+        _EarlyOut.apply(layer(torch.ones(2, 3)))[0].pow(2).mean().backward()
+
+    diagnosed(
+        one_of_two,
+        "AG108",
+        "one is None or other is None",
+        "_EarlyOut.backward",
+        severity="warning",
+        where=_EarlyOut.backward,
+    )
+
+
+def test_outputs_that_each_belong_to_an_input():
+    """No gradient comes for the second, and none is passed on; also where the first input needs none."""
+    layer = nn.Linear(3, 3)
+
+    def first_alone():
+        h = layer(torch.ones(2, 3))
+        _Each.apply(h, 2 * h)[0].pow(2).mean().backward()
+
+    def first_needs_none():
+        h = layer(torch.ones(2, 3))
+        (_Each.apply(torch.ones(2, 3), h)[0] + h).pow(2).mean().backward()
+
+    calm(first_alone, first_needs_none)

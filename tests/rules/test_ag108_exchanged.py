@@ -111,3 +111,40 @@ def test_one_tensor_for_two_arguments():
     fused = function(lambda a, b: a * b, lambda g, a, b: (g * a, g * b))
     x = torch.ones(3, requires_grad=True)
     calm(lambda: fused.apply(x, x).sum().backward())
+
+
+def recomputed(forward, order):
+    """A Function that computes forward again in backward, and returns in that order what autograd.grad tells."""
+
+    class Recomputed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *inputs):
+            ctx.save_for_backward(*inputs)
+            return forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            with torch.enable_grad():
+                inputs = [tensor.detach().requires_grad_() for tensor in ctx.saved_tensors]
+                gradients = torch.autograd.grad(forward(*inputs), inputs, grad)
+            return tuple(gradients[at] for at in order)
+
+    return Recomputed
+
+
+def test_gradients_that_autograd_computed():
+    """A backward that asks autograd.grad for them: which is whose is known, whatever forward computes."""
+
+    def forward(a, b):
+        return (a.exp() + b).cumsum(0) / (a + b.exp()).pow(2)
+
+    diagnosed(
+        program(recomputed(forward, (1, 0))),
+        "AG108",
+        "return tuple(",
+        "arguments 1 and 2",
+        "autograd.grad",
+        severity="error",
+        where=recomputed,
+    )
+    calm(program(recomputed(forward, (0, 1))))

@@ -43,6 +43,36 @@ def test_more_sums_than_places(pooled):
     diagnosed(trained(pooled), "AG206", "Lost.", "6 sums for 3", "index_add_", severity="warning", where=pooled)
 
 
+class Gather(torch.autograd.Function):
+    """Rows of a table."""
+
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(index)
+        ctx.rows = len(table)
+        return table[index]
+
+    @staticmethod
+    def backward(ctx, grad):
+        (index,) = ctx.saved_tensors
+        table_grad = grad.new_zeros(ctx.rows, grad.shape[1])
+        table_grad[index] += grad
+        return table_grad, None
+
+
+def test_in_a_backward():
+    """The gradient of a table, of which a custom backward assigns the sums."""
+    diagnosed(
+        trained(lambda h: Gather.apply(h[:3], SEGMENTS)),
+        "AG206",
+        "table_grad[index] += grad",
+        "Gather.backward",
+        "6 sums for 3",
+        severity="warning",
+        where=Gather.backward,
+    )
+
+
 def added(h):
     return torch.zeros(3, 2).index_add(0, SEGMENTS, h)
 

@@ -60,6 +60,21 @@ def test_hook_that_edits_in_place():
     assert quoted(found.fix)[:2] == ["mul", "mul_"]
 
 
+def test_hook_that_edits_an_alias_in_place():
+    """A detached alias, and a view of that, have the memory of the gradient; a copy has its own."""
+    sizes = []
+
+    def alias(grad):
+        sizes.append(grad.detach().view(-1).abs_().sum())
+
+    def copied(grad):
+        sizes.append(grad.detach().clone().view(-1).abs_().sum())
+        sizes.append(grad.detach().abs().clamp_(min=1e-3).sum())
+
+    diagnosed(lambda: hooked(alias), "AG306", "abs_()", "weight", severity="warning", where=alias)
+    calm(lambda: hooked(copied))
+
+
 def test_clamp_that_forgot_to_return():
     """`grad.clamp(...)` without return does nothing: nothing is rewritten, and AG205 tells it."""
 

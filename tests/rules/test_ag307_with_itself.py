@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, line_of
 from .twins import calm
 
 X = torch.randn(6, 4)
@@ -55,6 +55,27 @@ def test_two_hooks_that_store_under_one_key():
     stored = [place.source for place in finding.locations if place.role == "stored by the hook here"]
     assert stored == ["kept[key(name)] = output"]
     calm(lambda: trained(two_keys))
+
+
+def test_hook_that_is_copied_with_the_module():
+    """The copy calls the very function that the original has, which keeps what it is given in one place."""
+    kept = {}
+
+    def sick():
+        student = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+        student[0].register_forward_hook(lambda module, args, output: kept.update(out=output))
+        teacher = copy.deepcopy(student)  # Copied.
+        optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+        for _ in range(2):
+            out = student(X)
+            with torch.no_grad():
+                teacher(X)
+            optimizer.zero_grad()
+            (out.pow(2).mean() + F.mse_loss(kept["out"], kept["out"])).backward()
+            optimizer.step()
+
+    finding = diagnosed(sick, "AG307", "F.mse_loss", "always zero", severity="warning")
+    assert [place.lineno for place in finding.locations if "copied" in place.role] == [line_of(sick, "# Copied.")]
 
 
 def test_comparison_that_is_looked_at_alone():

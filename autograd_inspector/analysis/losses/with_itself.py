@@ -16,11 +16,15 @@ _FORWARD = "forward_hook"
 
 
 class WithItself(Struct, frozen=True):
-    """``op`` compares ``tensor`` with itself; ``hooks`` were given it, as what a module returned."""
+    """``op`` compares ``tensor`` with itself; ``hooks`` were given it, as what a module returned.
+
+    ``copied`` made a weight of that module, after the hooks were registered: they came with the copy of the module.
+    """
 
     op: Op
     tensor: int
     hooks: tuple[ModuleHookRegistered, ...]
+    copied: Op | None = None
 
 
 def with_itself(analysis: Analysis) -> Iterator[WithItself]:
@@ -37,7 +41,8 @@ def with_itself(analysis: Analysis) -> Iterator[WithItself]:
         counted = [op for op in calls if op.index in above]
         if counted and all(_is_same(analysis, op) for op in calls):
             tensor = _origin(analysis, counted[-1].inputs[0])
-            yield WithItself(counted[-1], tensor, tuple(_hooks(analysis, tensor)))
+            hooks = tuple(_hooks(analysis, tensor))
+            yield WithItself(counted[-1], tensor, hooks, _copied(analysis, tensor, hooks))
 
 
 def _is_same(analysis: Analysis, op: Op) -> bool:
@@ -53,6 +58,18 @@ def _origin(analysis: Analysis, tensor: int) -> int:
         tensor = made.inputs[0]
         made = analysis.flow.birth(tensor)
     return tensor
+
+
+def _copied(analysis: Analysis, tensor: int, hooks: tuple[ModuleHookRegistered, ...]) -> Op | None:
+    """What copied a weight that the tensor was computed with, since the last of the hooks was registered."""
+    made = analysis.flow.birth(tensor)
+    above = analysis.flow.upstream([(tensor, made.index + 1)]) if hooks and made is not None else ()
+    for weight in (each for op, _ in above for each in op.inputs):
+        record = analysis.capture.tensors[weight]
+        copied = analysis.flow.birth(weight) if record.kind == "parameter" else None
+        if copied is not None and is_a(copied.name, OpKind.COPIES) and hooks[-1].at <= copied.index:
+            return copied
+    return None
 
 
 def _hooks(analysis: Analysis, tensor: int) -> Iterator[ModuleHookRegistered]:

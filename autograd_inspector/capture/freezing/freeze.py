@@ -32,7 +32,7 @@ from autograd_inspector.capture.freezing.stored_entries import stored_entries
 from autograd_inspector.capture.freezing.unreturned_results import hook_ends, unreturned_results
 from autograd_inspector.capture.freezing.written_in_loops import written_in_loops
 from autograd_inspector.capture.graph_walk.saved_tensors import short
-from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
+from autograd_inspector.capture.lines.blind import asked_at, ignored_gradients, ignores_gradients
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.naming import model_names, tensor_names, variable_names
@@ -107,6 +107,7 @@ def freeze(
     functions |= {
         name: recording.stacks.of_code(backwards[name], line) for name, line in blind.items() if line is not None
     }
+    ignored = {name: ignored_gradients(code) for name, code in backwards.items()}
     for note in filter(None, recording.left_out.values()):
         recording.note(note)
     kept = recording.kept.records(recording)
@@ -160,6 +161,7 @@ def freeze(
         function_sites=functions,
         gradient_sites=gradient_sites,
         blind_functions=tuple(sorted(blind)),
+        ignored_gradients={name: outputs for name, outputs in ignored.items() if outputs},
         alive=recording.alive,
         none_gradients=tuple(recording.none_gradients),
         retained_graphs=kept,

@@ -1,4 +1,4 @@
-"""Whether the backward of a custom autograd.Function ever looks at the gradient that it is given."""
+"""Whether the backward of a custom autograd.Function ever looks at the gradients that it is given."""
 
 from __future__ import annotations
 
@@ -19,17 +19,29 @@ def ignores_gradients(code: CodeType) -> bool:
     gradients = _gradients(code)
     if not gradients or classify(code.co_filename) != USER or gradients & {*code.co_cellvars}:
         return False
-    # One instruction may load two variables: its argument then names both.
-    loaded = {
+    if not gradients & _loaded(code):
+        return True
+    definition = definition_of(code)
+    return definition is not None and all(idle for _, idle in layout_reads(definition, gradients))
+
+
+def ignored_gradients(code: CodeType) -> tuple[int, ...]:
+    """Which outputs' gradients the user's own backward never looks at, where it looks at that of another one."""
+    names = code.co_varnames[1 : code.co_argcount]
+    if not names[1:] or classify(code.co_filename) != USER:
+        return ()
+    loaded = _loaded(code).union(code.co_cellvars)
+    return tuple(number for number, name in enumerate(names) if name not in loaded) if loaded & {*names} else ()
+
+
+def _loaded(code: CodeType) -> set[str]:
+    """The local variables that a function reads. One instruction may load two: its argument then names both."""
+    return {
         name
         for instruction in instructions(code)
         if "LOAD_FAST" in instruction.opname
         for name in (instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
     }
-    if not gradients & loaded:
-        return True
-    definition = definition_of(code)
-    return definition is not None and all(idle for _, idle in layout_reads(definition, gradients))
 
 
 def asked_at(code: CodeType) -> int | None:

@@ -47,6 +47,7 @@ _OF_EVENTS = {
     "run": "backward",
     "until": "position",
     "applied": "op",
+    "kept_by": "op",
     "within": "call",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
@@ -81,7 +82,7 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
     Step: {"at": "position", "optimizer": "optimizer", "op": "op", "parameters": "records", "start": "position"},
     GradRead: {"at": "position", "tensor": "tensor", "gradient": "tensor"},
     GradWrite: {"at": "position", "tensor": "tensor", "gradient": "tensor"},
-    TensorHook: {"at": "position", "tensor": "tensor"},
+    TensorHook: {"at": "position", "tensor": "tensor", "run": "backward"},
     RequiresGradChanged: {"at": "position", "tensor": "tensor"},
     ParameterReplacement: {
         "at": "position",

@@ -24,6 +24,7 @@ from autograd_inspector.model.program_events.functions import (
     IndependentResult,
     NamedAgain,
     OnceDifferentiable,
+    OtherCallRead,
     OutputKeptOnContext,
     RandomStateDropped,
     RandomUnderVmap,
@@ -153,6 +154,7 @@ __all__ = [
     "OptionReplaced",
     "OptionSet",
     "OptionStray",
+    "OtherCallRead",
     "OutputKeptOnContext",
     "ParameterRegistered",
     "ParameterWrapped",
@@ -230,6 +232,7 @@ Event = (
     | ModuleHookRegistered
     | ModeNotPassedOn
     | ModeSwitched
+    | OtherCallRead
     | OutputKeptOnContext
     | OnceDifferentiable
     | FunctionRefused

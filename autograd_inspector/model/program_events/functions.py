@@ -86,6 +86,26 @@ class GradientsReturned(ProgramEvent, frozen=True):
         return f"{self.function}.backward"
 
 
+class OtherCallRead(ProgramEvent, frozen=True):
+    """The backward of one call of a custom Function read what another one was given, or made: noted once a Function.
+
+    It ran from op ``at`` until op ``until``, for the call of op ``applied``; ``tensors``: what it read, of the call
+    of op ``kept_by``; ``returned``: the gradients.
+    """
+
+    function: str
+    applied: int
+    kept_by: int
+    until: int
+    tensors: tuple[int, ...]
+    returned: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.backward"
+
+
 class SavedTensorUnpacked(ProgramEvent, frozen=True):
     """A backward failed in whose graph a saved-tensor hook of the program's own holds tensors; ``site``: its return.
 

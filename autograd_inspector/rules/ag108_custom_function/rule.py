@@ -17,6 +17,8 @@ from autograd_inspector.rules.ag108_custom_function.cut_within import cut_within
 from autograd_inspector.rules.ag108_custom_function.exchanged import exchanging
 from autograd_inspector.rules.ag108_custom_function.hidden_inputs import computing_with_others
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
+from autograd_inspector.rules.ag108_custom_function.ignored_output import ignoring_an_output
+from autograd_inspector.rules.ag108_custom_function.mixed import mixing
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
 from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone, deciding_sites
@@ -78,7 +80,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from partly.findings(run)
     yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)
+    yield from ignoring_an_output(analysis)
     yield from exchanging(analysis)
+    yield from mixing(analysis)
     yield from modifying(analysis)
     yield from modifying_input(analysis)
     yield from zeroing(analysis)

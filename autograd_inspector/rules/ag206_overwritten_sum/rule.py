@@ -48,7 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     told: set[object] = set()
     for op in analysis.capture.ops:
         line = line_of(analysis, op.site)
-        if op.name == "__setitem__" and line not in told and not op.has(Trait.BACKWARD) and _overwrites(analysis, op):
+        if op.name == "__setitem__" and line not in told and _overwrites(analysis, op):
             told.add(line)
             yield _problem(analysis, op)
     yield from replaced(analysis)
@@ -81,13 +81,14 @@ def _is_read(made: Op | None, target: int, index: int) -> bool:
 def _problem(analysis: Analysis, op: Op) -> Problem:
     target, index, _ = op.inputs
     tensors, name = analysis.capture.tensors, name_of(analysis, target)
+    within = analysis.user_frames(op.site, "")[:1]
     given, places = prod(tensors[index].shape), tensors[target].shape[0]
     return Problem(
         "warning",
         f"{name}[...] is given {given:,} sums for {places:,} positions: each position keeps only the last one, and the others are lost",
         f"Accumulate them: `{name}.index_add_(0, index, values)`, or index_put_(..., accumulate=True).",
         analysis.user_frames(op.site, "sums overwritten here"),
-        (name,),
+        (name, *(place.function for place in within if op.has(Trait.BACKWARD))),
         ops=(op.index,),
-        cures=tuple((AddUp(place),) for place in analysis.user_frames(op.site, "")[:1]),
+        cures=tuple((AddUp(place),) for place in within),
     )

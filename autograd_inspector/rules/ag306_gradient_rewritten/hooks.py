@@ -27,8 +27,9 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
         if not op.has(Trait.BACKWARD) or op.has(Trait.INNER) or op.site in seen:
             continue
         for write in op.writes:
-            record = analysis.capture.tensors[write.tensor]
-            if record.birth >= 0 or record.of_model or not _is_gradient(analysis, op, write.tensor):
+            given = _aliased(analysis, write.tensor)
+            record = analysis.capture.tensors[given]
+            if record.birth >= 0 or record.of_model or not _is_gradient(analysis, op, given):
                 continue
             seen.add(op.site)
             hooks = _gradient_hooks(analysis)
@@ -66,6 +67,18 @@ def _gradient_hooks(analysis: Analysis) -> list[TensorHook]:
 def role_of(hook: TensorHook) -> str:
     """What the site of a hook is."""
     return "hook defined here" if hook.older else "hook registered here"
+
+
+def _aliased(analysis: Analysis, tensor: int) -> int:
+    """What a tensor is a view, or a detached alias, of: ``grad.detach()`` has the memory of the gradient."""
+    tensors = analysis.capture.tensors
+    while (made := analysis.flow.birth(tensor)) is not None:
+        storage = tensors[tensor].storage
+        of = next((t for t in made.inputs if t != tensor and storage >= 0 and tensors[t].storage == storage), -1)
+        if of < 0:
+            break
+        tensor = of
+    return tensor
 
 
 def _is_gradient(analysis: Analysis, op: Op, tensor: int) -> bool:

@@ -27,6 +27,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
     zeroed_by_module_hook,
     zeroed_on_the_way,
 )
+from autograd_inspector.rules.ag306_gradient_rewritten.idle_hooks import after_backward, on_what_nobody_reads
 from autograd_inspector.rules.ag306_gradient_rewritten.kept_in_state import kept_in_state
 from autograd_inspector.rules.ag306_gradient_rewritten.late_variables import with_the_last_value
 from autograd_inspector.rules.ag306_gradient_rewritten.left_behind import (
@@ -87,6 +88,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from reversed_on_all_paths(analysis)
     yield from compiled_before(analysis)
     yield from on_the_original(analysis)
+    yield from after_backward(analysis)
+    yield from on_what_nobody_reads(analysis)
 
 
 def _aliased(analysis: Analysis) -> Iterator[Problem]:

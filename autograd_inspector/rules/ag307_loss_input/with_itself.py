@@ -29,6 +29,7 @@ def _problem(analysis: Analysis, found: WithItself) -> Problem:
             (found.op, "compared here"),
             *((hook.site, "hook that gets this tensor, registered here") for hook in found.hooks[-2:]),
             *((site, "stored by the hook here") for hook in found.hooks[-1:] for site in hook.stores),
+            (found.copied, "module copied here, with the same hook"),
             (made, "tensor computed here"),
         ),
         (name, found.op.name),

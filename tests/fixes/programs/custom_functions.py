@@ -76,6 +76,54 @@ Gate.apply(x, gate).sum().backward()
         ),
         symptom="not torch.allclose(x.grad, gate.sigmoid())",
     ),
+    "backward leaves out the gradient of the second output": case(
+        "AG108",
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 2 * x, x.pow(2).sum()
+    @staticmethod
+    def backward(ctx, grad, grad_penalty):
+        (x,) = ctx.saved_tensors
+        return 2 * grad
+x = torch.ones(3, requires_grad=True)
+y, penalty = Scale.apply(x)
+(y.sum() + penalty).backward()
+""",
+        by(
+            "Add what the gradient of output 2 contributes to the gradients that Scale.backward returns",
+            "return 2 * grad",
+            "return 2 * grad + 2 * grad_penalty * x",
+        ),
+        symptom="not torch.allclose(x.grad, 2 + 2 * x)",
+    ),
+    "backward reads what the last call kept on the class": case(
+        "AG108",
+        """
+class Square(torch.autograd.Function):
+    x = None
+    @staticmethod
+    def forward(ctx, x):
+        Square.x = x
+        return x * x
+    @staticmethod
+    def backward(ctx, grad):
+        x = Square.x
+        return 2 * grad * x
+x = torch.full((3,), 2.0, requires_grad=True)
+Square.apply(2 * Square.apply(1 * x)).sum().backward()
+""",
+        by(
+            "`ctx.save_for_backward(...)` in Square.forward, and `ctx.saved_tensors` in Square.backward",
+            "Square.x = x",
+            "ctx.save_for_backward(x)",
+            "x = Square.x",
+            "(x,) = ctx.saved_tensors",
+        ),
+        symptom="not torch.allclose(x.grad, 16 * x.detach() ** 3)",
+    ),
     "backward modifies grad_output": case(
         "AG108",
         """

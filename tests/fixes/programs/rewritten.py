@@ -43,6 +43,34 @@ for _ in range(2):
         ),
         symptom="not torch.allclose(net.weight.grad, torch.ones(1, 4), atol=0.1)",
     ),
+    "a hook comes after backward()": case(
+        "AG306",
+        """
+x = torch.ones(3, requires_grad=True)
+y = 2 * x
+y.sum().backward()
+y.register_hook(lambda grad: 0.5 * grad)
+""",
+        by(
+            "Register the hook on y before backward()",
+            "y.sum().backward()\ny.register_hook(lambda grad: 0.5 * grad)\n",
+            "y.register_hook(lambda grad: 0.5 * grad)\ny.sum().backward()\n",
+        ),
+        symptom="not torch.equal(x.grad, torch.ones(3))",
+    ),
+    "a hook is on a slice of a parameter": case(
+        "AG306",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+before = net.weight.detach().clone()
+handle = net.weight[:1].register_hook(lambda grad: grad * torch.tensor([[0.0], [1.0]]))
+net(torch.ones(3, 4)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Register the hook on net.weight itself", "net.weight[:1].register_hook", "net.weight.register_hook"),
+        symptom="not torch.equal(net.weight[0], before[0])",
+    ),
     "a hook is on the original of a copy": case(
         "AG306",
         """

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.observers.calls.mixed_calls import MixedCalls
 from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_NAME, OP_SITE, OP_WRITES, RawOp
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import shape_of, version_of
@@ -37,6 +38,7 @@ class CustomBackward:
         self._told: set[tuple[int, str, bool | None]] = set()
         self._placed: set[str] = set()
         """The Functions of which it is noted what they returned."""
+        self._mixed = MixedCalls(recording)
 
     def install(self, into: Installation) -> None:
         """Put the probe in place."""
@@ -46,15 +48,17 @@ class CustomBackward:
         """The engine calls the node of a Function."""
         # Only where a Function asked for it, by set_materialize_grads(False), does nothing come as None.
         nothing = sum(gradient is None for gradient in gradients)
-        seen += (node, self._guard.run(self._given, gradients) if self.recording.here() else None, nothing)
+        given = self._guard.run(self._given, gradients) if self.recording.here() else None
+        seen += (node, given, nothing, nothing < len(gradients))
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """Its backward returned."""
         if self.recording.here():
-            self._guard.run(self._returned, seen[0], result, seen[2])
+            self._guard.run(self._returned, seen[0], result, seen[2], seen[3])
             if seen[1] is not None:
                 self._guard.run(self._compare, seen[0], seen[1])
                 self._guard.run(self._place, seen[0], seen[1], result)
+                self._guard.run(self._mixed.look, _name(seen[0]), seen[0]._sequence_nr(), seen[1].at, result)
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
@@ -77,7 +81,7 @@ class CustomBackward:
             ops = [op for _, op in recording.ops.items(given.at) if any(w.storage == storage for w in op[OP_WRITES])]
             code = code_of(getattr(function_of(type(node)), "backward", None))
             site = ops[0][OP_SITE] if ops else -1 if code is None else recording.stacks.of_code(code)
-            name = type(node).__name__.removesuffix("Backward")
+            name = _name(node)
             shared = None if not holders or self._begins(node) else holders > 1
             if (site, name, shared) not in self._told:
                 self._told.add((site, name, shared))
@@ -85,7 +89,7 @@ class CustomBackward:
 
     def _place(self, node: Any, given: _Given, result: Any) -> None:
         """Note once what a Function returned for which input, where it may have mistaken one for another."""
-        name = type(node).__name__.removesuffix("Backward")
+        name = _name(node)
         if name in self._placed or not isinstance(result, tuple):
             return
         wanted = [(place, result[place]) for place, need in enumerate(node.needs_input_grad[: len(result)]) if need]
@@ -115,16 +119,24 @@ class CustomBackward:
         roots = recording.backwards[recording.running[-1]].graph.roots if recording.running else ()
         return any(recording.recorded.nodes[root].seq == node._sequence_nr() for root in roots)
 
-    def _returned(self, node: Any, result: Any, nothing: int) -> None:
-        """Note the inputs without a gradient, unless as many outputs got none: that is passed on, perhaps."""
+    def _returned(self, node: Any, result: Any, nothing: int, some: bool) -> None:  # noqa: FBT001
+        """Note the inputs without a gradient, unless as many outputs got none: that is passed on, perhaps.
+
+        Not so where ``some`` output got one, and no input did, although all tensors among them need one.
+        """
         gradients = result if isinstance(result, (tuple, list)) else (result,)
         needed = node.needs_input_grad
         wanted = [pair for pair, need in zip(enumerate(gradients), needed, strict=False) if need]
         missing = tuple(number for number, (_, gradient) in enumerate(wanted) if gradient is None)
-        if len(missing) > nothing:
+        dropped = some and len(missing) == len(wanted) == len(node.next_functions)
+        if len(missing) > nothing or (dropped and missing):
             gap = NoneGradient(node._sequence_nr(), missing, tuple(wanted[number][0] for number in missing))
             self.recording.none_gradients.pop(gap, None)
             self.recording.none_gradients[gap] = None
+
+
+def _name(node: Any) -> str:
+    return type(node).__name__.removesuffix("Backward")
 
 
 def _is_of(op: RawOp, function: str, seq: int) -> bool:

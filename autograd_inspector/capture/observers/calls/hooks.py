@@ -34,11 +34,10 @@ def _registered(recording: Recording, args: tuple[Any, ...], *, post: bool) -> N
         there = list((held(args[0]) or {}).values())
         name, again = name_of(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
         changed = recording.shared_variables.changed(args[1])
-    number = recording.id_of(args[0])
+    number, site = recording.id_of(args[0]), recording.stacks.here(1)
+    run = -1 if recording.running else len(recording.backwards) - 1
     recording.tensor_hooks.append(
-        TensorHook(
-            len(recording.ops), number, recording.stacks.here(1), name, post, again=max(again, 0), changed=changed
-        )
+        TensorHook(len(recording.ops), number, site, name, post, again=max(again, 0), changed=changed, run=run)
     )
     recording.hooked.add(number)
     if len(args) > 1:

@@ -21,7 +21,7 @@ class FusedSiLU(Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         s = ctx.s  # cause
-        return grad * s * (1 + x * (1 - s))
+        return grad * s * (1 + x * (1 - s))  # also
 
 
 class Critic(nn.Module):

@@ -122,5 +122,6 @@ def verify(norms):
 TRUTH = Truth(
     fault="the shared hook detaches the student's features as well: the feature loss trains only the connector",
     names=("layer1",),
+    minor=True,
     repair=("self.features[name] = output",),
 )
