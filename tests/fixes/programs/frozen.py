@@ -32,6 +32,7 @@ for i in range(5):
 """,
         by("Set the gradient to None instead: `p.grad = None`", "p.grad.zero_()", "p.grad = None"),
         symptom="not torch.equal(start, net[0].weight)",
+    ),
     "a function freezes for another gradient": case(
         "AG406",
         """
