@@ -16,7 +16,7 @@ MODULES := $(FRONT)/node_modules/.package-lock.json
 STATIC  := autograd_inspector/static
 LAB     := autograd_inspector/labextension
 SOURCES := $(shell find $(FRONT)/src -name '*.ts' -o -name '*.css')
-NATIVE := autograd_inspector/capture/native/_native.c scripts/native_hook.py
+NATIVE := $(wildcard autograd_inspector/capture/native/*.[ch]) scripts/native_hook.py
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 

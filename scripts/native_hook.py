@@ -27,7 +27,7 @@ class NativeHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - the interface is hatchling's
         """Compile before the files are gathered."""
         target = Path(self.root) / FOLDER / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
-        reason = unfit() or compiled(Path(self.root) / FOLDER / "_native.c", target)
+        reason = unfit() or compiled(Path(self.root) / FOLDER, target)
         if reason:
             target.unlink(missing_ok=True)
             self.app.display_info(f"autograd_inspector: recording stays in Python: {reason}")
@@ -46,17 +46,20 @@ def unfit() -> str:
     return "" if sysconfig.get_config_var("LDSHARED") else "no compiler is known for this platform"
 
 
-def compiled(source: Path, target: Path) -> str:
-    """Compile that file into this one at once, so that no process finds half of it; why it failed, or ""."""
+def compiled(folder: Path, target: Path) -> str:
+    """Compile the files there into this one at once, so that no process finds half of it; why it failed, or ""."""
     linker = shlex.split(os.environ.get("LDSHARED") or sysconfig.get_config_var("LDSHARED"))
     if "CC" in os.environ:
         linker[:1] = shlex.split(os.environ["CC"])
     elif shutil.which(linker[0]) is None:
         linker[0] = "cc"
-    options = [*shlex.split(sysconfig.get_config_var("CCSHARED") or ""), "-O2", f"-I{sysconfig.get_path('include')}"]
+    options = [*shlex.split(sysconfig.get_config_var("CCSHARED") or ""), "-O2", "-fvisibility=hidden"]
     made = target.with_name(f"{target.name}.{os.getpid()}")
-    digest = sha256(source.read_bytes()).hexdigest()  # By which a process knows that the source is another one now.
-    command = [*linker, *options, f'-DSOURCE="{digest}"', str(source), "-o", str(made)]
+    sources = sorted(folder.glob("*.[ch]"))
+    # By which a process knows that a source is another one now.
+    digest = sha256(b"".join([source.read_bytes() for source in sources])).hexdigest()
+    files = [str(source) for source in sources if source.suffix == ".c"]
+    command = [*linker, *options, f"-I{sysconfig.get_path('include')}", f'-DSOURCE="{digest}"', *files, "-o", str(made)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)  # noqa: S603
         if done.returncode:

@@ -169,6 +169,8 @@ def test_the_sdist_builds_and_documents_itself(sdist):
         "constraints.txt",
         "scripts/native_hook.py",
         "autograd_inspector/capture/native/_native.c",
+        "autograd_inspector/capture/native/native.h",
+        "autograd_inspector/capture/native/walk.c",
         "autograd_inspector/static/widget.js",
         "autograd_inspector/labextension/package.json",
         "labextension/package.json",

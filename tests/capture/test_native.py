@@ -19,6 +19,8 @@ from torch import Tensor, nn
 
 import autograd_inspector
 from autograd_inspector.capture import native
+from autograd_inspector.capture.graph_walk.regions import Borders
+from autograd_inspector.capture.graph_walk.saved_tensors import SavedTensors
 from autograd_inspector.capture.native.putting_in import REASON, pure_python
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from tests.fuzz.programs import program_of
@@ -182,7 +184,74 @@ def handing_on():
     y.sum().backward()
 
 
-SMALL = (handing_on, views, cuts, raising, modified, kinds, threads_of_modules, deep, autocast)
+class Doubling(torch.autograd.Function):
+    """A custom Function that saves two tensors, and keeps one beside."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x, factor)
+        ctx.beside = x * 2
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, factor = ctx.saved_tensors
+        return gradient * factor, gradient * x
+
+
+def nodes():
+    """Nodes of every kind between usual ones: custom, batch norm, hooks, views, an output, a transposed weight."""
+    x, weight = torch.ones(4, 4, requires_grad=True), nn.Parameter(torch.ones(4, 4))
+    norm = nn.BatchNorm1d(4)
+    y = norm(Doubling.apply(x.exp() @ weight.t(), weight.sigmoid()))
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor + 1, lambda tensor: tensor - 1):
+        y = y.tanh() * x
+    y = torch.cat([y[:, ::2] ** 2, y.add(1).relu_()[1:, :2], y.new_zeros(0, 2)])
+    y = torch.utils.checkpoint.checkpoint(lambda value: value.sin().cos(), y, use_reentrant=False)
+    y = nn.functional.layer_norm(y, (2,)) + y.data.mul_(2) + torch.full((2,), 3, dtype=torch.float64)
+    return y.double().mean().backward()
+
+
+def again():
+    """Graphs that are walked again: kept, grown, of gradients, from before the capture, with what was written since."""
+    x = torch.ones(3, requires_grad=True)
+    loss = (x.exp() * OLDER).sum()
+    loss.backward(retain_graph=True)
+    (loss.log() * 2).backward(retain_graph=True)
+    (gradient,) = torch.autograd.grad(loss, x, create_graph=True)
+    gradient.pow(2).sum().backward(retain_graph=True)
+    with torch.no_grad():
+        x.mul_(2)
+    loss.backward(retain_graph=True)
+
+
+def long_and_wide():
+    """More nodes along one path than a walk opens, more inputs of one, and several paths of different length."""
+    x = y = z = torch.ones(2, requires_grad=True)
+    for _ in range(5_300):
+        y = y + x
+    for _ in range(4):
+        z = (z * y).relu()
+    torch.stack([z, y, *(x * place for place in range(300))]).sum().backward()
+    torch.cat([(x * 2)[:1]] * 20_001).sum().backward()
+
+
+OLDER = torch.ones(3, requires_grad=True).exp() * 2
+"""Has a graph from before each capture."""
+SMALL = (
+    nodes,
+    again,
+    long_and_wide,
+    handing_on,
+    views,
+    cuts,
+    raising,
+    modified,
+    kinds,
+    threads_of_modules,
+    deep,
+    autocast,
+)
 
 
 @needs_native
@@ -231,6 +300,40 @@ def test_the_usual_calls_are_recorded_in_c(monkeypatch):
     assert sorted(seen) == ["add", "exp", "mul", "ones"]
 
 
+@needs_native
+def test_the_usual_nodes_are_walked_in_c(monkeypatch):
+    """Python reads the first node of each kind, and of those after it none."""
+    seen = []
+    read = SavedTensors.of
+    monkeypatch.setattr(SavedTensors, "of", lambda self, node, made: seen.append(node.name()) or read(self, node, made))
+    with autograd_inspector.inspect() as inspection:
+        x = y = torch.ones(3, requires_grad=True)
+        for _ in range(20):
+            y = (y * x).exp()
+        y.sum().backward()
+    assert sorted(seen) == ["ExpBackward0", "MulBackward0", "SumBackward0", "torch::autograd::AccumulateGrad"]
+    assert len(inspection.report.capture.nodes) == 42
+
+
+@needs_native
+@pytest.mark.parametrize("struck", [KeyboardInterrupt, RuntimeError])
+def test_what_is_raised_in_the_middle_of_a_walk(monkeypatch, struck):
+    """An interrupt is the program's, a failure is a note; the garbage collector is on again."""
+    monkeypatch.delenv("AUTOGRAD_INSPECTOR_STRICT", raising=False)
+
+    def strike(*_):
+        raise struck("now")
+
+    x = torch.ones(3, requires_grad=True)
+    inspection = autograd_inspector.inspect()
+    with pytest.raises(KeyboardInterrupt) if struck is KeyboardInterrupt else nullcontext(), inspection:
+        y = Doubling.apply(x.exp(), x).sin()
+        monkeypatch.setattr(Borders, "led", strike)
+        (y * 2).sum().backward()
+    assert gc.isenabled()
+    assert struck is KeyboardInterrupt or any("RuntimeError" in note for note in inspection.report.capture.notes)
+
+
 def counts(objects):
     gc.collect()
     return [sys.getrefcount(each) for each in objects]
@@ -249,6 +352,7 @@ def test_references_are_given_back():
                 y.add_(1)
                 torch.stack((y, x)).unbind()
                 torch.equal(x, weight)
+                (y.exp() * weight).sum().backward()
                 with pytest.raises(RuntimeError):
                     torch.mm(x, weight)
 

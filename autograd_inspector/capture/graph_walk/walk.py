@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -28,6 +28,9 @@ _NONE: tuple[SavedTensor, ...] = ()
 
 class Walk:
     """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
+
+    _usual: Callable[..., bool] | None = None
+    """In C: what the loop of ``_walk`` does, up to the first node that it has to do itself."""
 
     def __init__(self, recording: Recording, *, keep: bool = False, late: bool = False) -> None:
         self.recording = recording
@@ -98,7 +101,12 @@ class Walk:
         foreign: dict[int, Elsewhere] = {}
         if elsewhere:
             foreign |= self._foreign_roots(roots, starts)
+        usual = None if elsewhere else self._usual
         while heap:
+            if usual is not None and not borders.inner:
+                in_turn &= usual(numbers, depths, heap, met, floor, newest, MAX_DEPTH, MAX_WIDTH)
+                if not heap:
+                    break
             key, number, node = heappop(heap)
             leaf = key == LEAF_SEQUENCE
             sequence, depth = key if leaf else -key, depths[number]

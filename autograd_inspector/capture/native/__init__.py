@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-_SOURCE = Path(__file__).with_name("_native.c")
+_FOLDER = Path(__file__).parent
 SWITCH = "AUTOGRAD_INSPECTOR_PURE_PYTHON"
 
 
@@ -27,6 +27,7 @@ def compiled() -> tuple[Any, str]:
     return _native, ""
 
 
-def source_digest(source: Path = _SOURCE) -> str:
-    """Of the C source; "" where an installed package is without it."""
-    return sha256(source.read_bytes()).hexdigest() if source.exists() else ""
+def source_digest(folder: Path = _FOLDER) -> str:
+    """Of the sources in C; "" where an installed package is without them."""
+    sources = sorted(folder.glob("*.[ch]"))
+    return sha256(b"".join([source.read_bytes() for source in sources])).hexdigest() if sources else ""

@@ -4,92 +4,31 @@
    Each function does the usual case alone. Whatever else comes, it leaves to the Python function that it stands for,
    before it has changed anything. No Python code runs here but what is called, so an interrupt cannot strike between. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "native.h"
 #include <structmember.h>
-
-#ifdef Py_GIL_DISABLED
-#error "The records are written under the GIL."
-#endif
 
 #define SKIP 0
 #define USER 2
 #define GRAPH_CODE 3
-#define MAX_INPUTS 32
 #define MAX_KEY 64
 #define MAX_WALK 96
 #define MAX_USER 6
 #define MAX_LIBRARY 3
 #define OP_FIELDS 12
 
-/* Names of attributes, and what `configure` was given. */
-#define NAMES(X)                                                                                                      \
-    X(stop) X(_kinds) X(_caller) X(_calls) X(keys) X(graph_code) X(_intern) X(storages) X(_numbered) X(_sweep_at)     \
-    X(met) X(_numbered_now) X(_same) X(_one_of) X(facts) X(entries) X(recent) X(start) X(parameters)                  \
-    X(new_parameters) X(add) X(update) X(recording) X(registry) X(stacks) X(by_address) X(_names) X(regions)          \
-    X(still) X(traits) X(values) X(mode) X(_failed) X(on_failure) X(out_of_stack) X(struck) X(ops) X(at) X(call)      \
-    X(region) X(thread) X(vitals) X(activated) X(scales) X(exports) X(numbers) X(common) X(used) X(looked_at)         \
-    X(requires_grad) X(reread) X(enter) X(alpha) X(handed)
-#define CALLABLES(X)                                                                                                  \
-    X(kind_of_file) X(walked) X(added) X(handled) X(storage_address) X(untyped_storage) X(weak_ref) X(is_inference)   \
-    X(is_leaf) X(storage_offset) X(stride) X(mode_depth) X(is_tracing) X(grad_enabled) X(inference_mode)              \
-    X(sequence_number) X(any_autocast) X(under_transform) X(version_of) X(writes_of) X(keeps_gradient) X(apart)       \
-    X(gather) X(needs_grad) X(note_numbers)
-#define OBJECTS(X) X(cpu) X(plain) X(underived) X(measured) X(scaling) X(numeric)
-#define GETTERS(X) X(get_version) X(get_requires_grad) X(get_shape) X(get_dtype) X(get_is_cpu) X(get_device) X(get_symbolic)
-#define SLOTS(X) X(slot_tensor) X(slot_storage) X(slot_requires_grad) X(slot_untracked)
-
-#define DECLARE_NAME(n) static PyObject *s_##n;
-NAMES(DECLARE_NAME)
-#define DECLARE_CALLABLE(n) static PyObject *k_##n;
-CALLABLES(DECLARE_CALLABLE)
-OBJECTS(DECLARE_CALLABLE)
-#define DECLARE_GETTER(n) static PyObject *k_##n; static PyGetSetDef *g_##n;
-GETTERS(DECLARE_GETTER)
-#define DECLARE_SLOT(n) static PyObject *k_##n; static Py_ssize_t o_##n;
-SLOTS(DECLARE_SLOT)
-static PyObject *k_tensor_type, *k_parameter_type, *k_entry_type, *k_cut, *k_autocast;
-static PyObject *minus_one, *zero, *no_text, *no_items;
+#define DEFINE_NAME(n) PyObject *s_##n;
+NAMES(DEFINE_NAME)
+#define DEFINE_GIVEN(n) PyObject *k_##n;
+CALLABLES(DEFINE_GIVEN)
+OBJECTS(DEFINE_GIVEN)
+TYPES(DEFINE_GIVEN)
+#define DEFINE_GETTER(n) static PyObject *k_##n; PyGetSetDef *g_##n;
+GETTERS(DEFINE_GETTER)
+#define DEFINE_SLOT(n) static PyObject *k_##n; Py_ssize_t o_##n;
+SLOTS(DEFINE_SLOT)
+PyObject *minus_one, *zero, *no_text, *no_items;
 static PyObject *zeros[MAX_INPUTS + 1];
 static int configured = 0;
-
-#define GET(descriptor, object) (g_##descriptor->get((object), g_##descriptor->closure))
-#define SLOT(entry, name) (*(PyObject **)((char *)(entry) + o_##name))
-
-static inline int is_plain(PyObject *value)
-{
-    PyObject *kind = (PyObject *)Py_TYPE(value);
-    return kind == k_tensor_type || kind == k_parameter_type;
-}
-
-/* Whether what was raised is a failure, which is let go of: the Python function meets it again, and handles it. */
-static int let_go(void)
-{
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
-        return 0;
-    PyErr_Clear();
-    return 1;
-}
-
-static long number_at(PyObject *owner, PyObject *name)
-{
-    PyObject *value = PyObject_GetAttr(owner, name);
-    if (value == NULL)
-        return -1;
-    long number = PyLong_AsLong(value);
-    Py_DECREF(value);
-    return number;
-}
-
-static int truth_of_call(PyObject *function)
-{
-    PyObject *value = PyObject_CallNoArgs(function);
-    if (value == NULL)
-        return -1;
-    int truth = value == Py_True ? 1 : value == Py_False ? 0 : PyObject_IsTrue(value);
-    Py_DECREF(value);
-    return truth;
-}
 
 /* --- stacks.py ---------------------------------------------------------------------------------------- */
 
@@ -268,35 +207,6 @@ static PyObject *stacks_at(PyObject *stacks, PyObject *start)
 
 /* --- registry.py -------------------------------------------------------------------------------------- */
 
-/* Whether an entry is of that tensor, which lives. */
-static int refers_to(PyObject *entry, PyObject *tensor)
-{
-    if ((PyObject *)Py_TYPE(entry) != k_entry_type)
-        return 0;
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *object = NULL;
-    if (PyWeakref_GetRef(entry, &object) <= 0) {
-        PyErr_Clear();
-        return 0;
-    }
-    Py_DECREF(object);
-    return object == tensor;
-#else
-    return PyWeakref_GetObject(entry) == tensor;
-#endif
-}
-
-/* The entry of a tensor as a new reference; NULL where it has none, or raised. */
-static PyObject *entry_of(PyObject *by_address, PyObject *tensor)
-{
-    PyObject *address = PyLong_FromVoidPtr(tensor);
-    if (address == NULL)
-        return NULL;
-    PyObject *entry = PyDict_GetItemWithError(by_address, address);
-    Py_DECREF(address);
-    return entry != NULL && refers_to(entry, tensor) ? Py_NewRef(entry) : NULL;
-}
-
 /* How many a Window was ever given, and the list of the recent ones. */
 static long next_of(PyObject *window, PyObject **recent)
 {
@@ -335,6 +245,20 @@ static PyObject *numbered_now(PyObject *registry, PyObject *storages, PyObject *
     Py_XDECREF(kept);
     Py_XDECREF(following);
     return done < 0 ? NULL : Py_NewRef(number);
+}
+
+/* Registry.storage_at */
+PyObject *storage_at(PyObject *registry, PyObject *storages, PyObject *address, PyObject *tensor)
+{
+    PyObject *number = PyDict_GetItemWithError(storages, address);
+    if (number != NULL || PyErr_Occurred())
+        return Py_XNewRef(number);
+    PyObject *memory = PyObject_CallOneArg(k_untyped_storage, tensor);
+    PyObject *next = memory == NULL ? NULL : PyObject_GetAttr(registry, s__numbered);
+    number = next == NULL ? NULL : numbered_now(registry, storages, next, address, memory);
+    Py_XDECREF(memory);
+    Py_XDECREF(next);
+    return number;
 }
 
 static int in_set_of(PyObject *registry, PyObject *name, PyObject *number)
@@ -972,6 +896,18 @@ static PyObject *usual(Handler *self, PyObject *func, PyObject *types)
     return plain && truth_of_call(k_is_tracing) == 0 ? Py_NewRef(name) : NULL;
 }
 
+/* Whether a call is of those that are not recorded, and nothing follows it. */
+static int passes(Handler *self, PyObject *func)
+{
+    if (PyFunction_Check(func) || PyMethod_Check(func) || PySet_Contains(k_passed, func) != 1)
+        return 0;
+    PyObject *still = PyObject_GetAttr(self->recording, s_still);
+    PyObject *watch = still == NULL ? NULL : PyObject_GetAttr(self->recording, s_watch);
+    Py_XDECREF(still);
+    Py_XDECREF(watch);
+    return still == Py_None && watch == Py_None;
+}
+
 /* Recorder.__torch_function__ */
 static PyObject *handle(PyObject *callable, PyObject *const *given, size_t flags, PyObject *keywords)
 {
@@ -983,8 +919,11 @@ static PyObject *handle(PyObject *callable, PyObject *const *given, size_t flags
     call.count = call.alive = 0;
     call.numbers = call.versions = call.first = NULL;
     if (keywords == NULL && (count == 3 || count == 4) && frame != NULL && PyTuple_CheckExact(given[2]) &&
-        (kwargs == NULL || PyDict_CheckExact(kwargs)))
+        (kwargs == NULL || PyDict_CheckExact(kwargs))) {
         name = usual(self, given[0], given[1]);
+        if (name == NULL && !PyErr_Occurred() && passes(self, given[0]))
+            return PyObject_Call(given[0], given[2], kwargs);
+    }
     if (name == NULL || !before_call(self, &call, given[2], kwargs)) {
         let_go_of(&call);
         Py_XDECREF(name);
@@ -1100,11 +1039,7 @@ static PyObject *configure(PyObject *module, PyObject *args, PyObject *given)
     OBJECTS(TAKE)
     GETTERS(TAKE)
     SLOTS(TAKE)
-    TAKE(tensor_type)
-    TAKE(parameter_type)
-    TAKE(entry_type)
-    TAKE(cut)
-    TAKE(autocast)
+    TYPES(TAKE)
 #define POINT_TO_GETTER(n)                                                                                            \
     if (!Py_IS_TYPE(k_##n, &PyGetSetDescr_Type) ||                                                                    \
         !PyType_IsSubtype((PyTypeObject *)k_tensor_type, PyDescr_TYPE(k_##n))) {                                      \
@@ -1137,7 +1072,7 @@ static PyObject *method(PyObject *module, PyObject *args)
     const char *name;
     if (!PyArg_ParseTuple(args, "O!s", &PyType_Type, &owner, &name))
         return NULL;
-    PyMethodDef *known[] = {&at_method, &add_method, &enter_method};
+    PyMethodDef *known[] = {&at_method, &add_method, &enter_method, &usual_method};
     for (size_t at = 0; at < sizeof known / sizeof *known; at++)
         if (strcmp(known[at]->ml_name, name) == 0)
             return PyDescr_NewMethod(owner, known[at]);

@@ -7,22 +7,26 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction
 from torch.nn import Parameter
 
+from autograd_inspector.capture.graph_walk import saved_tensors, verdicts, walk
 from autograd_inspector.capture.lines import stacks
-from autograd_inspector.capture.observers.calls import arguments, effects, ops
+from autograd_inspector.capture.observers.calls import arguments, effects, ops, special
 from autograd_inspector.capture.recording import registry
 from autograd_inspector.capture.tensors import attributes
 from autograd_inspector.capture.torch_private import calls, graph, modes, tensors
 from autograd_inspector.capture.vitals.functions import MEASURED
+from autograd_inspector.model.autograd import LEAF_SEQUENCE, Node, SavedTensor
 
 WALKED, ADDED = stacks.Stacks.at, registry.Registry.add
 REPLACED: tuple[tuple[type, str, Any], ...] = (
     (stacks.Stacks, "at", WALKED),
     (registry.Registry, "add", ADDED),
     (registry.Registry, "enter", registry.Registry.enter),
+    (walk.Walk, "_usual", walk.Walk._usual),
 )
-"""(class, method, the method in Python) of what a method in C stands for."""
+"""(class, method, the method in Python) of what a method in C stands for; None: the one around it does the same."""
 HANDLED = ops.Recorder.__torch_function__
 
 
@@ -41,6 +45,9 @@ def known() -> dict[str, Any]:
         "added": ADDED,
         "handled": HANDLED,
         "entry_type": registry.Entry,
+        "node_type": Node,
+        "saved_type": SavedTensor,
+        "function_type": BackwardCFunction,
         "tensor_type": Tensor,
         "parameter_type": Parameter,
         "storage_address": tensors.storage_address,
@@ -57,6 +64,11 @@ def known() -> dict[str, Any]:
         "sequence_number": graph.sequence_number,
         "any_autocast": modes.any_autocast,
         "under_transform": calls.under_transform,
+        "is_contiguous": Tensor.is_contiguous,
+        "place_of": saved_tensors.place_of,
+        "unpacked": graph.UNPACKED,
+        "statistics": verdicts.STATISTICS,
+        "leaf_sequence": LEAF_SEQUENCE,
         "version_of": attributes.version_of,
         "writes_of": effects.writes_of,
         "keeps_gradient": effects.keeps_gradient,
@@ -71,6 +83,7 @@ def known() -> dict[str, Any]:
         "scaling": ops.SCALES,
         "numeric": ops.NUMBERS,
         "cut": ops.CUT,
+        "passed": special.PASS - {modes.set_grad_enabled},
         "autocast": ops.AUTOCAST,
         "get_version": _descriptor(tensors.version_counter),
         "get_symbolic": _descriptor(tensors.is_symbolic),

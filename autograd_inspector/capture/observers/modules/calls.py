@@ -88,17 +88,19 @@ class Modules(Models):
         root, path = place
         self.own_switches.called(module, place)
         if outermost_call:
-            self._meet_evaluated()
+            if self._switches.untold:
+                self._meet_evaluated()
             self._switches.called(root.number, path)
             if self.given is not None:
                 self.given(root.number, module, (*args, *kwargs.values()))
         nth = self._met_modules.nth_call(module)
-        number = len(recording.calls)
+        calls, ops = recording.calls, recording.ops
+        number, at = calls.start + len(calls.recent), ops.start + len(ops.recent)  # At each call: `len` costs more.
         # Of the module's own attributes only: a property or `__getattr__` would be the program's code.
         inplace, training = read_own(module, "inplace") is True, read_own(module, "training") is not False
         site = recording.stacks.here(0) if outermost_call or inplace or not path else -1
-        outer, at = recording.call, len(recording.ops)
-        recording.calls.append(
+        outer = recording.call
+        calls.append(
             ModuleCall(number, path, type(module).__name__, root.number, nth, outer, site, inplace, at, training)
         )
         self._stack.append((outer, module))

@@ -47,7 +47,7 @@ class Switches:
         """What was put into eval mode, by model and path, and was not called since."""
         self._unmet: dict[int, tuple[weakref.ref[nn.Module], list[tuple[int, ModeSwitched]]]] = {}
         """What befell modules that were never met, by Python's ids, each with its number among all of that."""
-        self._untold: list[weakref.ref[nn.Module]] = []
+        self.untold: list[weakref.ref[nn.Module]] = []
         """Those of them that were put into eval mode since ``waiting`` was asked."""
         self._told = 0
         self._numbers = count()
@@ -69,7 +69,7 @@ class Switches:
             if ref is None or ref() is not module:
                 ref, switches = self._unmet[id(module)] = weakref.ref(module), []
                 if not training and self._told < _TOLD:
-                    self._untold.append(ref)
+                    self.untold.append(ref)
                     self._told += 1
             switches.append((next(self._numbers), event))
             del switches[:-_UNMET]
@@ -94,7 +94,7 @@ class Switches:
 
     def waiting(self) -> list[nn.Module]:
         """The modules that were put into eval mode and that nobody has met, whoever calls them: each is told once."""
-        unmet, self._untold = self._untold, []
+        unmet, self.untold = self.untold, []
         return [module for ref in unmet if (module := ref()) is not None and self._place_of(module) is None]
 
     def met(self, modules: Iterable[nn.Module]) -> None:

@@ -25,7 +25,7 @@ class Modes:
 
     def look(self) -> None:
         """Note what has been switched since the last look."""
-        for number, (ref, _) in list(self._met.items()):
+        for number, (ref, _) in list(self._met.items()) if self._met else ():
             optimizer = ref()
             if optimizer is not None:
                 self.look_at(optimizer, number)
