@@ -38,28 +38,41 @@ class Update(Struct, frozen=True):
 def updates(analysis: Analysis) -> Iterator[Update]:
     """Updates of leaves that no optimizer of the capture holds, in program order."""
     capture, tensors = analysis.capture, analysis.capture.tensors
-    of: dict[int, frozenset[int]] = {}
-    for read in capture.grad_reads:
-        if read.leaf and read.gradient >= 0 and read.tensor not in capture.optimized:
-            of[read.gradient] = of.get(read.gradient, _NONE) | {read.tensor}
+    of = _gradients_read(analysis)
+    in_memory: dict[int, set[int]] = {}  # Leaves that may be updated: of many of them an op touches few.
+    for parameter in {leaf for leaves in of.values() for leaf in leaves}:
+        in_memory.setdefault(tensors[parameter].storage, set()).add(parameter)
     asked = any(op.name == "grad" for op in capture.ops)
     for op in capture.ops if of or asked else ():
         if op.has(_ASIDE) or op.call >= 0:
             continue
         if op.name == "grad":
             parameters = frozenset(t for t in op.inputs if tensors[t].leaf and t not in capture.optimized)
+            for parameter in parameters:
+                in_memory.setdefault(tensors[parameter].storage, set()).add(parameter)
         else:
             parameters = _NONE.union(*(of.get(t, _NONE) for t in op.inputs))
         if not parameters:
             continue
         input_storages = {tensors[t].storage for t in op.inputs if t not in of}
-        for parameter in parameters:
+        storages = input_storages | {write.storage for write in op.writes}
+        touched = {parameter for storage in storages for parameter in in_memory.get(storage, ())}
+        for parameter in sorted(touched & parameters):
             record = tensors[parameter]
             if any(w.tensor == parameter or w.storage == record.storage >= 0 for w in op.writes):
                 yield Update(parameter, op, kept=True)
             elif is_a(op.name, _ADDING) and record.storage in input_storages and _shaped(analysis, op, parameter):
                 yield Update(parameter, op, kept=False)
         of.update(dict.fromkeys(op.outputs, parameters))
+
+
+def _gradients_read(analysis: Analysis) -> dict[int, frozenset[int]]:
+    """Gradient -> the leaves, in no optimizer of the capture, as whose ``.grad`` it was read."""
+    of: dict[int, frozenset[int]] = {}
+    for read in analysis.capture.grad_reads:
+        if read.leaf and read.gradient >= 0 and read.tensor not in analysis.capture.optimized:
+            of[read.gradient] = of.get(read.gradient, _NONE) | {read.tensor}
+    return of
 
 
 def _shaped(analysis: Analysis, op: Op, parameter: int) -> bool:
