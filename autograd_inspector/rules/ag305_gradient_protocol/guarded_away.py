@@ -95,7 +95,7 @@ def _problem(analysis: Analysis, found: Guarded) -> Problem:
     why = f"; the `.grad` of {_names(analysis, found.without)} is None each time" if found.without else ""
     return Problem(
         "warning",
-        f"{optimizer.type} never steps: {rounds} the program looks at the gradients of {_names(analysis, optimizer.held)} and then clears "
+        f"{optimizer.type} never steps: {rounds} the program reads the gradients of {_names(analysis, optimizer.held)} and then clears "
         f"them without a step{why}",
         f"Check the condition that decides whether `{step}` is called: it leaves out every step. "
         + (
@@ -104,7 +104,7 @@ def _problem(analysis: Analysis, found: Guarded) -> Problem:
             else "Compare it with the gradients that it sees."
         ),
         analysis.places(
-            (found.reads[-1], "gradients looked at here"),
+            (found.reads[-1], "gradients read here"),
             (found.cleared[-1], "cleared without a step here"),
             (optimizer, "optimizer created here"),
         ),
