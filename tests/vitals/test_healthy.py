@@ -9,7 +9,18 @@ import autograd_inspector
 
 from . import healthy
 
-SLOW = {"gpt2", "llama", "t5", "bert", "resnet", "vision_transformer", "dcgan", "denoiser"}
+SLOW = {
+    "proximal_policy",
+    "wasserstein",
+    "gpt2",
+    "llama",
+    "t5",
+    "bert",
+    "resnet",
+    "vision_transformer",
+    "dcgan",
+    "denoiser",
+}
 CASES = [
     (program, steps)
     for program in healthy.PROGRAMS
