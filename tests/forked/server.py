@@ -38,7 +38,14 @@ def serve(address, modules):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     waited_for(client)
     become(order, files)
+    settle()
     return order["arguments"]
+
+
+def settle():
+    """Let torch make its pool of threads anew: the first threads of a fork that ask for it at once may find none."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def received(client):

@@ -23,6 +23,7 @@ from pathlib import Path
 import torch
 
 from autograd_inspector import Report, inspect
+from autograd_inspector.capture.forking import settle
 from autograd_inspector.model.finding import Finding
 from tests.mutation.running import warm
 from tests.practice.programs import as_described, every, loaded, name_of, truth_of
@@ -124,6 +125,7 @@ def _send(source: Path, sender) -> None:
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     warnings.simplefilter("ignore")
+    settle()
     try:
         sender.send(score(source))
     except BaseException as error:  # a program that cannot be scored is a fault of its own
