@@ -215,7 +215,7 @@ def _clip_finding(
 def _made(analysis: Analysis, site: int, what: str) -> tuple[Location, ...]:
     """Where the iterator that was exhausted comes from."""
     events = analysis.capture.events_of(ClippedIterator) if what in _EXHAUSTED else ()
-    return analysis.places(*((event, "generator made here") for event in events if event.clip == site))
+    return analysis.places(*((event.made, "generator made here") for event in events if event.site == site))
 
 
 def _of_the_stepped(analysis: Analysis, site: int, reads: list[GradRead]) -> Iterator[Remedies]:

@@ -24,5 +24,5 @@ def clipped_iterators(recording: Recording) -> Iterator[ClippedIterator]:
                 continue
             lines = source.index(IteratorsMade).given_at(compiled(code, lasti, library=False).lineno)
             for line in lines if len(lines) <= _MOST else ():
-                yield ClippedIterator(len(recording.ops), recording.stacks.of_code(code, line), site)
+                yield ClippedIterator(len(recording.ops), site, recording.stacks.of_code(code, line))
             break

@@ -43,3 +43,8 @@ class ProgramEvent(Struct, frozen=True, omit_defaults=True, tag_field="kind", ta
     def made(self) -> int:
         """The site that made what is concerned, -1 for none."""
         return -1
+
+    @property
+    def waiting(self) -> int:
+        """The site at which the capture's own thread waited, -1 for none."""
+        return -1

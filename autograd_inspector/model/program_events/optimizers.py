@@ -65,9 +65,9 @@ class ParametersSelected(ProgramEvent, frozen=True):
 
 
 class ClippedIterator(ProgramEvent, frozen=True):
-    """A line makes what the clipping at site ``clip`` is given, perhaps an iterator; read off the text."""
+    """A line at site ``made`` makes what the clipping is given, perhaps an iterator; read off the text."""
 
-    clip: int
+    made: int = -1
 
     @property
     def api(self) -> str:

@@ -18,6 +18,7 @@ from autograd_inspector.model.remedy import Remedies, SetArgument, WriteInto
 from autograd_inspector.model.rewrites import KeepResult, ReturnIt
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag205_result_discarded.averages import not_kept
+from autograd_inspector.rules.ag205_result_discarded.averages_left_in import left_in
 from autograd_inspector.rules.ag205_result_discarded.solved_in_hooks import not_returned
 from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
 from autograd_inspector.rules.ag205_result_discarded.written_copies import into_copies_for_views, written_in_vain
@@ -85,6 +86,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for events in by_line.values():
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
+    yield from left_in(analysis)
     yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
     yield from (_begun_anew(analysis, load) for load in loads_begun_anew(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
