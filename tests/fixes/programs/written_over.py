@@ -64,6 +64,43 @@ for i in range(4):
 """
 
 CASES = {
+    "an average stays in after an evaluation": case(
+        "AG205",
+        """
+net = nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.1))
+average = copy.deepcopy(net).requires_grad_(False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+jumped = []
+for _ in range(4):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        average[0].weight.lerp_(net[0].weight, 0.1)
+        average[0].bias.lerp_(net[0].bias, 0.1)
+    mine = net[0].weight.detach().clone()
+    net.eval()
+    with torch.no_grad():
+        net[0].weight.copy_(average[0].weight)
+        net[0].bias.copy_(average[0].bias)
+        net(torch.ones(3, 4))
+    net.train()
+    jumped.append(not torch.equal(mine, net[0].weight))
+""",
+        by(
+            "Copy their own values before the evaluation, and copy them back after it",
+            "    net.eval()\n",
+            "    kept = [p.detach().clone() for p in net.parameters()]\n    net.eval()\n",
+            "        net(torch.ones(3, 4))\n    net.train()\n",
+            "        net(torch.ones(3, 4))\n        for p, value in zip(net.parameters(), kept):\n            p.copy_(value)\n    net.train()\n",
+        ),
+        by(
+            "Or evaluate a copy of the model that holds the averages",
+            "        net[0].weight.copy_(average[0].weight)\n        net[0].bias.copy_(average[0].bias)\n        net(torch.ones(3, 4))\n",
+            "        average.eval()(torch.ones(3, 4))\n",
+        ),
+        symptom="all(jumped)",
+    ),
     "a layer is initialized by each forward": case(
         "AG413",
         """
