@@ -66,6 +66,7 @@ class Analysis:
         self.timeline = Timeline(capture)
         writes = WriteIndex(capture)
         self.writes_to, self.writes_in, self.writes_back = writes.writes_to, writes.writes_in, writes.writes_back
+        self.written = writes.written
 
     @cached_property
     def computations(self) -> Computations:

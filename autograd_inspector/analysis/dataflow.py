@@ -155,6 +155,9 @@ class DataFlow:
 
     def _producers(self, tensor: int, before: int, walked: set[tuple[int, int]]) -> list[int]:
         """The same without those that an earlier walk from the tensor found: ``walked`` is where it has been."""
+        birth = self.capture.tensors[tensor].birth
+        if 0 <= birth < before and self._once(tensor):
+            return [] if self.capture.ops[birth].has(SKIPPED) else [birth]
         past: Past | None = self.past(tensor, before)
         if past is not None and past.at < 0:  # Nothing had written to it, which most tensors are never written to.
             return list(dict.fromkeys(past.begun))
@@ -164,6 +167,10 @@ class DataFlow:
             ops, past = self.further(past)
             producers.update(dict.fromkeys(ops))
         return list(producers)
+
+    def _once(self, tensor: int) -> bool:
+        """Whether nothing gave that tensor another value than it was born with, or took its history away."""
+        return tensor not in self._cuts and not self._memory.written(self.capture.tensors[tensor].storage).written
 
     def _beginning(self, tensor: int, before: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
         """(what made the tensor, the op up to which no write is of account for it, what made the memory it wraps)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Flag, auto
+from functools import lru_cache
 from typing import Final
 
 from autograd_inspector.model.torch_names import ADD_EACH, COPY_EACH, DIV_EACH, LERP_EACH, MUL_EACH, SUB_EACH, ZERO_EACH
@@ -380,5 +381,10 @@ def node_is_a(name: str, kinds: OpKind) -> bool:
     A node of torch's own has a number at its end; a custom Function named Round makes a RoundBackward without one.
     Where the record of an op stands in for its nodes, the name is the op's own.
     """
+    return is_a(_made_by(name), kinds)
+
+
+@lru_cache(maxsize=4096)
+def _made_by(name: str) -> str:
     made = _NODE.match(name)
-    return is_a(made[1].lower() if made is not None else name, kinds)
+    return made[1].lower() if made is not None else name

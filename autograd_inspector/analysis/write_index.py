@@ -17,6 +17,11 @@ class WriteIndex:
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
 
+    def written(self, storage: int, tensor: int) -> bool:
+        """Whether any op wrote to a storage, or to that tensor."""
+        writes = self._writes
+        return (storage >= 0 and ("storage", storage) in writes) or (tensor >= 0 and ("tensor", tensor) in writes)
+
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
         ops, writes = self._capture.ops, self._writes

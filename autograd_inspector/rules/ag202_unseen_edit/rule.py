@@ -126,6 +126,8 @@ def _unseen_writes(
     # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
     start = node.op if node.op >= 0 else made_at(node)
     standing = edits.standing(saved.storage, saved.tensor, start, run.start)
+    if not standing.certain and not standing.doubtful:
+        return [], []
     certain = effective(analysis, saved.tensor, standing.certain, run.start)
     return (
         [edit for edit in certain if _unseen_by(analysis, node, saved, edit)],

@@ -71,6 +71,9 @@ class _Followed:
         return (change for change in reversed(self.changes) if change.closed is None)
 
 
+_NOTHING = Standing((), ())
+
+
 class Edits:
     """The edits of each piece of memory since some op, followed once."""
 
@@ -80,6 +83,8 @@ class Edits:
 
     def standing(self, storage: int, tensor: int, start: int, end: int) -> Standing:
         """Of all writes to a storage, or to that tensor, since op ``start``: what there is of them at op ``end``."""
+        if not self.analysis.written(storage, tensor):
+            return _NOTHING  # As of most memory.
         followed = self._followed.setdefault((storage, tensor, start), _Followed(start))
         if end > followed.end:
             for op, write in self.analysis.writes_to(storage, tensor, followed.end, end):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, pairwise
 
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.recording.raw_records import OP_CALL, OP_INPUTS, OP_NAME, OP_OUTPUTS, OP_SITE
@@ -23,15 +24,15 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
     same op again and again is the statement in a loop. Leaves that running frames held are called as they were there.
     """
     variables: dict[int, str] = {}
-    ops = list(recording.ops)
     users = [site.user for site in sites]
     registered = {event.tensor for event in recording.events if isinstance(event, ParameterRegistered)}
     of_modules = recording.registry.parameters | recording.registry.buffers | registered
-    for index, op in enumerate(ops):
+    for op, following in pairwise(chain(recording.ops, (None,))):
+        if op is None:
+            break
         user = users[op[OP_SITE]]
         if not op[OP_OUTPUTS] or user is None or not user.target:
             continue
-        following = ops[index + 1] if index + 1 < len(ops) else None
         repeated = following is not None and (following[OP_NAME], following[OP_CALL]) == (op[OP_NAME], op[OP_CALL])
         if following is not None and users[following[OP_SITE]] == user and not repeated:
             continue
