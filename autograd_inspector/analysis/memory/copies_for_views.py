@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.memory.ledger import ASIDE, Ledger
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
@@ -43,13 +44,19 @@ def copies_for_views(analysis: Analysis) -> Iterator[CopyForView]:
 
 
 def _taken(analysis: Analysis) -> dict[int, tuple[int, Op]]:
-    """The memory of such a copy -> the parameter, and the op that made it."""
+    """The memory of such a copy -> the parameter, and the op that made it.
+
+    A tensor that gets other memory by ``.data`` afterwards had another one when a view of it was taken.
+    """
     tensors = analysis.capture.tensors
     owned = {tensors[t].storage: t for t in analysis.optimized_trainable if tensors[t].storage >= 0}
+    rebound = {write.tensor: op.index for op in analysis.capture.ops if assigns(op) for write in op.writes}
     found: dict[int, tuple[int, Op]] = {}
     for op in analysis.capture.ops if owned else ():
         if is_a(op.name, OpKind.RESHAPES) and len(op.inputs) == len(op.outputs) == 1 and not op.has(ASIDE):
             source, result = tensors[op.inputs[0]], tensors[op.outputs[0]]
+            if max(rebound.get(source.id, -1), rebound.get(result.id, -1)) > op.index:
+                continue
             if source.storage in owned and result.storage not in owned and result.storage >= 0 and not op.writes:
                 found[result.storage] = owned[source.storage], op
     return found
