@@ -1,7 +1,7 @@
 """Options that the program set and no step used: a load brought those of the saved groups.
 
-Who resumes a run whose options changed while it ran wants those of the file. Where the run is known that was saved,
-and had one learning rate all along, the other one was asked for and is lost.
+Who resumes a run whose options changed while it ran wants those of the file. Where the run that was saved is known, and
+changed its learning rate, nothing is lost.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def options_loaded_over(analysis: Analysis) -> Iterator[OptionLoadedOver]:
                 len(step.rates) > option.group and step.rates[option.group] == option.after
             )
             kept = _now(analysis, loaded.optimizer, option) == option.after
-            saved = _saved(analysis, loaded, option)
+            saved = _saved(analysis, loaded)
             changing = saved is not None and not _constant(analysis, saved, option)
             if option.before not in used and in_force and kept and not changing:
                 told.add(loaded.optimizer)
@@ -52,16 +52,10 @@ def _now(analysis: Analysis, optimizer: int, option: OptionReplaced) -> object:
     return groups[option.group].get(option.option) if option.group < len(groups) else None
 
 
-def _saved(analysis: Analysis, loaded: StateLoaded, option: OptionReplaced) -> StateSaved | None:
-    """The last time that the state of an optimizer of that class was saved which has that number."""
-    for event in reversed(analysis.capture.events_of(StateSaved)):
-        if (
-            event.at <= loaded.at
-            and event.type == loaded.type
-            and _now(analysis, event.optimizer, option) == option.after
-        ):
-            return event
-    return None
+def _saved(analysis: Analysis, loaded: StateLoaded) -> StateSaved | None:
+    """The last time that the state of an optimizer of that class was saved."""
+    events = analysis.capture.events_of(StateSaved)
+    return next((e for e in reversed(events) if e.at <= loaded.at and e.type == loaded.type), None)
 
 
 def _constant(analysis: Analysis, saved: StateSaved, option: OptionReplaced) -> bool:

@@ -7,6 +7,7 @@ step is left out, does not train.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
@@ -21,6 +22,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ZeroGradCalled
 from autograd_inspector.model.wording import counted, summarize_names
 
+_Use = Literal["asked", "used", "none"]
 _FEWEST = 2
 """Rounds: one may be left out for good reasons."""
 
@@ -52,7 +54,8 @@ def _guarded(analysis: Analysis, optimizer: OptimizerRecord) -> Guarded | None:
         ]
         looks = [read for read in timeline.reads.within(before, call.at) if read.tensor in held]
         if runs:
-            if not looks or not all(_only_asked(analysis, read, call.at) for read in looks):
+            uses = {_use(analysis, read, call.at) for read in looks}
+            if "asked" not in uses or "used" in uses:
                 return None
             cleared.append(call)
             reads.append(looks[-1])
@@ -63,19 +66,23 @@ def _guarded(analysis: Analysis, optimizer: OptimizerRecord) -> Guarded | None:
     return Guarded(optimizer, tuple(cleared), tuple(reads), tuple(sorted(without)) if len(without) == 1 else ())
 
 
-def _only_asked(analysis: Analysis, read: GradRead, until: int) -> bool:
-    """Whether what is computed of a gradient ends in a truth value of Python's, if anywhere."""
+def _use(analysis: Analysis, read: GradRead, until: int) -> _Use:
+    """What comes of a gradient that was read: "asked" where all ends in a truth value of Python's, or it is None."""
     capture, todo, met = analysis.capture, [read.gradient], {read.gradient}
+    use: _Use = "asked" if read.gradient < 0 else "none"
     while todo:
-        for at in capture.readers.get(todo.pop(), ()):
-            op = capture.ops[at]
-            if not read.at <= at < until or is_a(op.name, OpKind.ASKS):
-                continue
-            if op.has(Trait.EXPORT) or op.writes:
-                return False
-            todo += (tensor for tensor in op.outputs if tensor not in met)
+        tensor = todo.pop()
+        readers = [capture.ops[at] for at in capture.readers.get(tensor, ()) if read.at <= at < until]
+        if not readers and tensor != read.gradient:
+            return "used"  # It is kept, as a norm is that is shown in the end.
+        for op in readers:
+            if is_a(op.name, OpKind.ASKS):
+                use = "asked"
+            elif op.has(Trait.EXPORT) or op.writes or not op.outputs:
+                return "used"
+            todo += (made for made in op.outputs if made not in met)
             met.update(op.outputs)
-    return True
+    return use
 
 
 def _moved(analysis: Analysis, optimizer: OptimizerRecord) -> bool:

@@ -62,10 +62,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from given_nothing(analysis)
     yield from copies_alone_move(analysis)
-    copied = list(beside_copies(analysis))
-    yield from copied
     loose = analysis.unoptimized
-    if copied or loose is None or were_replaced(analysis, loose) or set(loose.parameters) <= analysis.unregistered:
+    replaced = loose is not None and were_replaced(analysis, loose)  # AG405
+    copied = [] if replaced else list(beside_copies(analysis))
+    yield from copied
+    if copied or loose is None or replaced or set(loose.parameters) <= analysis.unregistered:
         return
     if analysis.copies and (analysis.copies_used or looked_into(analysis.capture, analysis.copies)):
         return

@@ -14,7 +14,7 @@ from autograd_inspector.model.wording import summarize_names
 
 
 def loaded_over(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each optimizer: an info where the saved run is not known, whose options may be wanted."""
+    """An info for each optimizer: who resumes a run may want its options, and not those of the constructor."""
     for found in options_loaded_over(analysis):
         yield _problem(analysis, found)
 
@@ -25,7 +25,7 @@ def _problem(analysis: Analysis, found: OptionLoadedOver) -> Problem:
     names = names_of(analysis, optimizer.parameters[option.group])
     setting = f'{name}.param_groups[{option.group}]["{option.option}"] = {option.before:g}'
     return Problem(
-        "warning" if found.saved is not None else "info",
+        "info",
         f"{found.loaded.api} replaces the {option.option} {option.before:g} of {summarize_names(names)} by {option.after:g}, which "
         "the saved param_groups contain; no step uses the value that the program set",
         f"To train with the new value, set it after the load: `{setting}`.",

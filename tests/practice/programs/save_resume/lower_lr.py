@@ -62,6 +62,7 @@ def run():
 
 
 TRUTH = Truth(
+    minor=True,
     fault="loading the optimizer state brings back the old learning rate",
     names=("lr",),
     repair=(
