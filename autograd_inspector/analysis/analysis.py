@@ -44,7 +44,7 @@ from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, lea
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_names import UPDATE_SCALE
-from autograd_inspector.model.values import GradientFault
+from autograd_inspector.model.values import GradientFault, ValueFault
 
 
 class Sited(Protocol):
@@ -330,6 +330,12 @@ class Analysis:
     def bad_tensors(self) -> frozenset[int]:
         """Tensors that were last seen with a NaN or Inf in them."""
         return frozenset(self.capture.bad_tensors)
+
+    @cached_property
+    def value_faults(self) -> tuple[ValueFault, ...]:
+        """Those that say something: what computes with memory that nothing had written to makes anything."""
+        faults = self.capture.value_faults
+        return tuple(f for f in faults if (f.op if f.op >= 0 else f.met_by) not in self.unset)
 
     @cached_property
     def unset(self) -> frozenset[int]:

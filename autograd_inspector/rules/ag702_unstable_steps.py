@@ -42,7 +42,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         Karpathy, "A Recipe for Training Neural Networks"; "torch.optim", section "How to adjust learning rate";
         torch.nn.utils.clip_grad_norm_.
     """
-    if analysis.capture.value_faults:
+    if analysis.value_faults:
         return  # AG304 tells which op made the first number that is not finite, and what had grown until then.
     vitals = analysis.capture.vitals
     growth = growth_of(vitals)

@@ -29,7 +29,7 @@ _NONE: tuple[SavedTensor, ...] = ()
 class Walk:
     """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
 
-    _usual: Callable[..., bool] | None = None
+    usual: Callable[..., bool] | None = None
     """In C: what the loop of ``_walk`` does, up to the first node that it has to do itself."""
 
     def __init__(self, recording: Recording, *, keep: bool = False, late: bool = False) -> None:
@@ -101,7 +101,7 @@ class Walk:
         foreign: dict[int, Elsewhere] = {}
         if elsewhere:
             foreign |= self._foreign_roots(roots, starts)
-        usual = None if elsewhere else self._usual
+        usual = None if elsewhere else self.usual
         while heap:
             if usual is not None and not borders.inner:
                 in_turn &= usual(numbers, depths, heap, met, floor, newest, MAX_DEPTH, MAX_WIDTH)

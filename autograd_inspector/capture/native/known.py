@@ -24,7 +24,7 @@ REPLACED: tuple[tuple[type, str, Any], ...] = (
     (stacks.Stacks, "at", WALKED),
     (registry.Registry, "add", ADDED),
     (registry.Registry, "enter", registry.Registry.enter),
-    (walk.Walk, "_usual", walk.Walk._usual),
+    (walk.Walk, "usual", walk.Walk.usual),
 )
 """(class, method, the method in Python) of what a method in C stands for; None: the one around it does the same."""
 HANDLED = ops.Recorder.__torch_function__

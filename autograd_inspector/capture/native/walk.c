@@ -577,7 +577,7 @@ static int look_at(Walker *walker, PyObject *walk)
             IS_DICT(dtypes);
 }
 
-/* Walk._usual(numbers, depths, heap, met, floor, newest, most deep, most wide): opens nodes up to one that is unusual.
+/* Walk.usual(numbers, depths, heap, met, floor, newest, most deep, most wide): opens nodes up to one that is unusual.
    Whether they came in turn. */
 static PyObject *walk_usual(PyObject *walk, PyObject *const *args, Py_ssize_t count)
 {
@@ -585,7 +585,7 @@ static PyObject *walk_usual(PyObject *walk, PyObject *const *args, Py_ssize_t co
     memset(&walker, 0, sizeof walker);
     if (count != 8 || !PyDict_CheckExact(args[0]) || !PyList_CheckExact(args[1]) || !PyList_CheckExact(args[2]) ||
         !PyDict_CheckExact(args[3])) {
-        PyErr_SetString(PyExc_TypeError, "_usual(numbers, depths, heap, met, floor, newest, max_depth, max_width)");
+        PyErr_SetString(PyExc_TypeError, "usual(numbers, depths, heap, met, floor, newest, max_depth, max_width)");
         return NULL;
     }
     walker.numbers = args[0];
@@ -611,5 +611,5 @@ static PyObject *walk_usual(PyObject *walk, PyObject *const *args, Py_ssize_t co
     return status < 0 ? NULL : PyBool_FromLong(walker.in_turn);
 }
 
-PyMethodDef usual_method = {"_usual", (PyCFunction)(void (*)(void))walk_usual, METH_FASTCALL,
+PyMethodDef usual_method = {"usual", (PyCFunction)(void (*)(void))walk_usual, METH_FASTCALL,
                             "Open the next nodes of a walk, up to one that is unusual."};

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.gradients.clearing import renewed
@@ -28,14 +26,16 @@ def origin(analysis: Analysis, run: Backward) -> ValueFault | None:
     ):
         return forward_fault
     earlier = _of_an_earlier_loss(analysis, run, above)
-    candidates = [fault for fault in faults(analysis) if fault is earlier or fault is step]
+    candidates = [fault for fault in analysis.value_faults if fault is earlier or fault is step]
     return next(iter(candidates), forward_fault)
 
 
 def masked(analysis: Analysis, run: Backward) -> ValueFault | None:
     """The first NaN above a finite loss, made by an op or in the data: a mask, or nan_to_num, keeps it from the loss alone."""
     above = ops_above(analysis, run)
-    return next((f for f in faults(analysis) if _is_in(analysis, f, above) and any(r.nan for r in f.outputs)), None)
+    return next(
+        (f for f in analysis.value_faults if _is_in(analysis, f, above) and any(r.nan for r in f.outputs)), None
+    )
 
 
 def _is_in(analysis: Analysis, fault: ValueFault, above: frozenset[int]) -> bool:
@@ -44,12 +44,6 @@ def _is_in(analysis: Analysis, fault: ValueFault, above: frozenset[int]) -> bool
         return fault.op in above
     readers = analysis.capture.readers
     return fault.met_by in above or any(not above.isdisjoint(readers.get(made.tensor, ())) for made in fault.outputs)
-
-
-def faults(analysis: Analysis) -> Iterator[ValueFault]:
-    """Those that say something: what computes with memory that nothing had written to makes anything."""
-    every = analysis.capture.value_faults
-    return (fault for fault in every if (fault.op if fault.op >= 0 else fault.met_by) not in analysis.unset)
 
 
 def hiding(analysis: Analysis, run: Backward) -> list[Op]:
@@ -85,7 +79,7 @@ def given_up(analysis: Analysis, run: Backward, spoiled: set[int]) -> bool:
 
 def forward_fault_in(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
-    met = [f for f in faults(analysis) if _is_in(analysis, f, above)]
+    met = [f for f in analysis.value_faults if _is_in(analysis, f, above)]
     unmeant = [f for f in met if any(r.nan for r in f.outputs) or not is_meant(analysis, f)]
     return next(iter(unmeant or met), None)
 
@@ -116,7 +110,7 @@ def _by_a_step(analysis: Analysis, run: Backward, above: frozenset[int]) -> Valu
     return next(
         (
             fault
-            for fault in faults(analysis)
+            for fault in analysis.value_faults
             if 0 <= fault.op < run.start and ops[fault.op].has(Trait.STEP)
             if any(made.tensor in read for made in fault.outputs) and not _had_bad_gradients(analysis, fault)
         ),
@@ -136,7 +130,7 @@ def _of_an_earlier_loss(analysis: Analysis, run: Backward, above: frozenset[int]
     """The first fault of the same lines, before the steps that came between."""
     capture = analysis.capture
     lines = {(capture.ops[index].name, capture.ops[index].site) for index in above}
-    for fault in faults(analysis):
+    for fault in analysis.value_faults:
         op = capture.ops[fault.op] if fault.op >= 0 else None
         if (
             op is not None

@@ -28,7 +28,6 @@ from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import (
     overflow_cure,
 )
 from autograd_inspector.rules.ag304_nan_or_inf.origins import (
-    faults,
     forward_fault_in,
     given_up,
     hiding,
@@ -236,7 +235,7 @@ def _all_kept_finite(
         yield from filled(analysis, fault, run)
     alike = [
         ops[fault.op]
-        for fault in faults(analysis)
+        for fault in analysis.value_faults
         if op.index <= fault.op < run.start and ops[fault.op].name == op.name and all(r.finite for r in fault.inputs)
     ]
     by_site = {each.site: each for each in alike}
