@@ -43,13 +43,19 @@ def averages_left_in(analysis: Analysis) -> Iterator[AverageLeftIn]:
 
 
 class _Evaluations:
-    """Calls of modules in eval mode, and the moments at which modes were switched."""
+    """Calls of modules in eval mode, the moments at which modes were switched, and the steps of each parameter."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._capture = analysis.capture
         self._starts = [call.at for call in analysis.capture.calls]
         self._switched = [event.at for event in analysis.capture.events_of(ModeSwitched)]
         self.ledger = Ledger(analysis)
+        self.steps: dict[int, list[int]] = {}
+        """Parameter -> the ops that stand for the steps that met a gradient of it."""
+        for step in analysis.capture.steps:
+            for p in step.parameters:
+                if p.gradient >= 0:
+                    self.steps.setdefault(p.tensor, []).append(step.op)
 
     def behind(self, written: Op, step: int) -> ModuleCall | None:
         """The next call of a module, where it runs in eval mode and without gradients, and the mode was that before."""
@@ -64,13 +70,7 @@ class _Evaluations:
 
 
 def _found(analysis: Analysis, evaluations: _Evaluations, tensor: int) -> AverageLeftIn | None:
-    steps = [
-        step.op
-        for number in analysis.timeline.holders((tensor,))
-        for step in analysis.timeline.steps_of(number).all
-        if any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
-    ]
-    for before, step in pairwise(steps):
+    for before, step in pairwise(evaluations.steps.get(tensor, ())):
         writes = evaluations.ledger.by_hand(tensor, before + 1, step)
         source = written_from(*writes[0]) if len(writes) == 1 else None
         if source is None:

@@ -16,7 +16,7 @@ from autograd_inspector.model.program_events import OptionReplaced, SchedulerMad
 
 
 class OptionLoadedOver(Struct, frozen=True):
-    """``loaded`` replaced ``option``, and ``step`` is the next one. ``saved``: by a run in which it was always the same."""
+    """``loaded`` replaced ``option``, and ``step`` is the next one. ``saved``: the state, by a run in which it was always the same."""
 
     loaded: StateLoaded
     option: OptionReplaced
@@ -33,13 +33,13 @@ def options_loaded_over(analysis: Analysis) -> Iterator[OptionLoadedOver]:
         step = next((step for step in steps.since(loaded.at) if not step.error), None)
         if step is None or loaded.optimizer in told | scheduled:
             continue
+        saved = _saved(analysis, loaded) if loaded.replaced else None
         for option in loaded.replaced:
-            used = {step.rates[option.group] for step in steps.before(loaded.at) if len(step.rates) > option.group}
+            used = {s.rates[option.group] for s in steps.before(loaded.at) if len(s.rates) > option.group}
             in_force = option.option != "lr" or (
                 len(step.rates) > option.group and step.rates[option.group] == option.after
             )
             kept = _now(analysis, loaded.optimizer, option) == option.after
-            saved = _saved(analysis, loaded)
             changing = saved is not None and not _constant(analysis, saved, option)
             if option.before not in used and in_force and kept and not changing:
                 told.add(loaded.optimizer)

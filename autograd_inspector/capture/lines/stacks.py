@@ -271,8 +271,9 @@ class Stacks:
         """The id of a stack, which is that chain if it is a new one."""
         site = self.keys.get(key)
         if site is None:
-            site = len(self.chains)
             self.chains.append(chain)
+            # Another thread may have added one since: the place is where this one is, the last as a rule.
+            site = next(at for at in range(len(self.chains) - 1, -1, -1) if self.chains[at] is chain)
             self.keys[key] = site
         return site
 

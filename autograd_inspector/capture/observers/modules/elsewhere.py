@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import Counter
 from contextlib import suppress
 
 import torch
@@ -14,6 +15,8 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import CalledElsewhere
 
 _ident = threading.get_ident
+_MOST = 4
+"""So many calls of one module in one mode are noted: a thread may call it for as long as the program runs."""
 
 
 class Elsewhere:
@@ -26,6 +29,8 @@ class Elsewhere:
         self._recording = recording
         self._inside: set[int] = set()
         """The threads that are in such a call."""
+        self._noted: Counter[tuple[int, bool, bool]] = Counter()
+        """By the module's id, and whether grad mode is on in its thread and in the capture's."""
 
     def begin(self, module: nn.Module) -> int:
         """A call begins in this thread; what ``end`` takes, or 0 for a call within another."""
@@ -43,11 +48,15 @@ class Elsewhere:
 
     def _note(self, module: nn.Module) -> None:
         recording = self._recording
+        region = recording.regions[recording.region]
+        key = id(module), torch.is_grad_enabled(), region.kind == "enabled"
+        self._noted[key] += 1
+        if self._noted[key] > _MOST:
+            return
         entry_of, stacks = recording.registry.entry_of, recording.stacks
         tensors = tuple(entry.tensor for p in parameters_of(module) if (entry := entry_of(p)) is not None)
         if not tensors:
             return
-        region = recording.regions[recording.region]
         off = region.kind != "enabled" and not region.library
         waiting = sys._current_frames().get(recording.thread)
         recording.events.append(
