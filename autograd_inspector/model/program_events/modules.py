@@ -267,7 +267,8 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     ``again``: so many hooks from the same place of the program it had already. ``returns``: the lines of a forward hook
     that return something in place of the module's output. ``changed``: variables that it shares with the hook that the
     same place made before, and that had another value when that one was registered. ``stores``: the lines of a forward
-    hook that set an entry or an attribute.
+    hook that set an entry or an attribute. ``tensors``: the parameters of the module, where they are few and the
+    hook is one on its forward that the program wrote.
     """
 
     type: str
@@ -278,6 +279,7 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     returns: tuple[int, ...] = ()
     changed: tuple[str, ...] = ()
     stores: tuple[int, ...] = ()
+    tensors: tuple[int, ...] = ()
 
     @property
     def api(self) -> str:

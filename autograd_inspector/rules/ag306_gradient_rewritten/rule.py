@@ -35,6 +35,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.left_behind import (
     on_the_original,
     on_what_a_load_replaced,
 )
+from autograd_inspector.rules.ag306_gradient_rewritten.passed_by import without_a_call
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
 from autograd_inspector.rules.ag306_gradient_rewritten.refused import refused
 from autograd_inspector.rules.ag306_gradient_rewritten.reversed_for_all import reversed_on_all_paths
@@ -90,6 +91,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from on_the_original(analysis)
     yield from after_backward(analysis)
     yield from on_what_nobody_reads(analysis)
+    yield from without_a_call(analysis)
 
 
 def _aliased(analysis: Analysis) -> Iterator[Problem]:

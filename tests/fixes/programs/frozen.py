@@ -76,9 +76,9 @@ for _ in range(2):
         by(
             "or multiply by it in the forward, as torch.nn.utils.prune does, and call prune.remove() only after the last step()",
             "with torch.no_grad():\n    net.weight.mul_(mask)\n",
-            "torch.nn.utils.prune.custom_from_mask(net, 'weight', mask)\n",
+            "from torch.nn.utils import prune\nprune.custom_from_mask(net, 'weight', mask)\n",
             "    optimizer.step()\n",
-            "    optimizer.step()\ntorch.nn.utils.prune.remove(net, 'weight')\n",
+            "    optimizer.step()\nprune.remove(net, 'weight')\n",
         ),
         symptom="net.weight[mask == 0].ne(0).any()",
     ),

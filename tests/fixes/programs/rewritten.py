@@ -89,6 +89,18 @@ optimizer.step()
         ),
         symptom="torch.equal(net.weight.grad, torch.ones(1, 4))",
     ),
+    "a forward hook is on a module that is not called": case(
+        "AG306",
+        """
+net = nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 1))
+activity = []
+net[0].register_forward_hook(lambda module, args, output: activity.append(output.abs().mean()))
+hidden = net[0].forward(torch.ones(3, 4))
+(net[1](hidden).mean() + sum(activity)).backward()
+""",
+        by("Call 0 itself", "net[0].forward(", "net[0]("),
+        symptom="not activity",
+    ),
     "gradients are dropped at every step": case(
         "AG306",
         """

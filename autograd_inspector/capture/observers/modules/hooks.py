@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
+from types import CodeType
 from typing import Any
 
 from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 
 from autograd_inspector.capture.lines.bytecode import entry_lines, value_returns
 from autograd_inspector.capture.lines.callables import code_of, name_of
 from autograd_inspector.capture.lines.stacks import USER, classify
+from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.model.program_events import ModuleHookRegistered
+
+MOST = 64
+"""Of a module that has more parameters than these, none are noted."""
 
 METHODS = (
     "register_forward_hook",
@@ -56,17 +63,24 @@ class ModuleHooks:
         changed = recording.shared_variables.changed(hook)
         # One that is removed each time is noted once.
         if again or before or changed:
-            code = code_of(hook) if method == "register_forward_hook" else None
-            own = code if code is not None and classify(code.co_filename) == USER else None
+            own = _own_code(method, hook)
+            read = own if method == "register_forward_hook" else None
             returns, stores = (
-                () if own is None else tuple(dict.fromkeys(recording.stacks.of_code(own, line) for line in lines(own)))
+                () if read is None else tuple(dict.fromkeys(recording.stacks.of_code(read, n) for n in lines(read)))
                 for lines in (value_returns, entry_lines)
             )
+            tensors = () if own is None else self._parameters(module)
+            named = (kind, name_of(hook), method, path, again)
             recording.events.append(
-                ModuleHookRegistered(
-                    len(recording.ops), site, kind, name_of(hook), method, path, again, returns, changed, stores
-                )
+                ModuleHookRegistered(len(recording.ops), site, *named, returns, changed, stores, tensors)
             )
+
+    def _parameters(self, module: nn.Module) -> tuple[int, ...]:
+        """The parameters of a module that are few, without those that a first call is yet to make."""
+        found = tuple(islice(parameters_of(module), MOST + 1))
+        if len(found) > MOST or any(is_lazy(parameter) for parameter in found):
+            return ()
+        return tuple(self._recording.id_of(parameter) for parameter in found)
 
 
 class _RegistrationProbe:
@@ -88,6 +102,12 @@ class _RegistrationProbe:
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:
         seen[:] = ()
+
+
+def _own_code(method: str, hook: Any) -> CodeType | None:
+    """The code of a hook on a forward, where the program wrote it."""
+    code = code_of(hook) if "backward" not in method else None
+    return code if code is not None and classify(code.co_filename) == USER else None
 
 
 def _is_alike(one: Any, other: Any) -> bool:

@@ -1,0 +1,112 @@
+"""Forward hooks that never run: what their module computes is computed without a call of the module.
+
+``module.forward(x)``, a loop over the children of a container, and a function that is given the weights all do so.
+Only a call of the module runs its hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.modules.places import LastPlaces
+from autograd_inspector.analysis.parameters.unoptimized import path_in_model
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import ModuleCall, Op, Trait
+from autograd_inspector.model.program_events import CompiledCalled, ModuleHookRegistered
+
+LAYERS = frozenset({"linear", "conv1d", "conv2d", "conv3d", "batch_norm", "layer_norm", "group_norm", "bilinear"})
+"""Functions that compute all of a module of torch, and are given its weight and its bias."""
+
+
+class PassedBy(Struct, frozen=True):
+    """``hook`` is on the module ``path``, which was not called: ``ran`` computed what the module is there for."""
+
+    hook: ModuleHookRegistered
+    path: str
+    ran: Op | ModuleCall
+
+
+def passed_by(analysis: Analysis) -> Iterator[PassedBy]:
+    """The first hook of each line, where none that was registered there runs."""
+    capture = analysis.capture
+    if capture.history.folded:
+        return
+    by_line: dict[object, list[ModuleHookRegistered]] = {}
+    for hook in capture.events_of(ModuleHookRegistered):
+        if not hook.backward:
+            by_line.setdefault((line_of(analysis, hook.site), hook.hook, hook.method), []).append(hook)
+    for hooks in by_line.values():
+        found = [_found(capture, hook) for hook in hooks]
+        if all(found) and (first := next(filter(None, found), None)) is not None:
+            yield first
+
+
+def _found(capture: Capture, hook: ModuleHookRegistered) -> PassedBy | None:
+    paths = _paths(capture, hook)
+    if not paths or any(event.until > hook.at for event in capture.events_of(CompiledCalled)):
+        return None
+    calls = list(_calls(capture, hook))
+    if any(call.type == hook.type and path in paths for path, call in calls):
+        return None
+    path = min(paths, key=len)
+    ran = _function(capture, hook) or _children(capture, hook, path, calls)
+    full, local = capture.tensors[hook.tensors[0]].names[0], path_in_model(capture, hook.tensors[0])
+    return None if ran is None else PassedBy(hook, full.removesuffix(local) + path, ran)
+
+
+def _paths(capture: Capture, hook: ModuleHookRegistered) -> set[str]:
+    """Where the module may stand: each place of its model that has these parameters, all of them and no other."""
+    records = [capture.tensors[tensor] for tensor in hook.tensors]
+    roots = {capture.owners.get(tensor) for tensor in hook.tensors}
+    if len(roots) != 1 or None in roots or any(len(record.names) != 1 for record in records):
+        return set()  # A tied parameter is read in the calls of other modules.
+    names = {path_in_model(capture, tensor) for tensor in hook.tensors}
+    others = {path_in_model(capture, tensor) for tensor, root in capture.owners.items() if root in roots} - names
+    parts = min(names, key=len).split(".")[:-1]
+    paths = {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
+    return {path for path in paths if _has(path, names) == names and not _has(path, others)}
+
+
+def _has(path: str, names: set[str]) -> set[str]:
+    return {name for name in names if name.startswith(f"{path}.")}
+
+
+def _calls(capture: Capture, hook: ModuleHookRegistered) -> Iterator[tuple[str, ModuleCall]]:
+    """The calls in its model from then on, each with the last place of what was called."""
+    root, places = capture.owners[hook.tensors[0]], LastPlaces(capture)
+    for call in capture.calls:
+        if call.at >= hook.at:
+            model, path = places.of(call.root, call.path)
+            if model == root:
+                yield path, call
+
+
+def _function(capture: Capture, hook: ModuleHookRegistered) -> Op | None:
+    """The first call of a layer's function that is given all parameters of the module, where no such module is called."""
+    own = set(hook.tensors)
+    for op in islice(capture.ops, hook.at, None):
+        if op.name in LAYERS and own <= set(op.inputs) and not op.has(Trait.BACKWARD):
+            return None if _is_in(capture, op.call, hook) else op
+    return None
+
+
+def _children(
+    capture: Capture, hook: ModuleHookRegistered, path: str, calls: list[tuple[str, ModuleCall]]
+) -> ModuleCall | None:
+    """The first call of a child, where one other module calls all of those that have parameters."""
+    inside = (path_in_model(capture, tensor)[len(path) + 1 :] for tensor in hook.tensors)
+    children = {f"{path}.{name.split('.')[0]}" for name in inside if "." in name}
+    met: dict[int, dict[str, ModuleCall]] = {}
+    for place, call in calls:
+        if place in children and not _is_in(capture, call.parent, hook):
+            met.setdefault(call.parent, {}).setdefault(place, call)
+    return next((min(each.values(), key=lambda c: c.id) for each in met.values() if each.keys() == children), None)
+
+
+def _is_in(capture: Capture, call: int, hook: ModuleHookRegistered) -> bool:
+    """Whether that call is one of a module of the hook's class, which may have another name by now."""
+    return call >= 0 and capture.calls[call].type == hook.type
