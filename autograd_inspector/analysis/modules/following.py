@@ -37,7 +37,7 @@ def followed_models(analysis: Analysis, moved: set[int]) -> dict[Ends, list[Op]]
             target = capture.tensors[owned.get(write.storage, write.tensor)]
             if target.kind != "parameter" or target.id in capture.optimized or not target.names:
                 continue
-            for source in _sources(analysis, _operands(op, write.tensor), trained):
+            for source in _sources(analysis, operands(op, write.tensor), trained):
                 ends = _ends(capture.tensors[source], target)
                 if ends is not None and source in owners and target.id in owners and source != target.id:
                     key = owners[source], ends[0], owners[target.id], ends[1]
@@ -50,7 +50,7 @@ def followed_models(analysis: Analysis, moved: set[int]) -> dict[Ends, list[Op]]
     return {key: sorted(ops, key=lambda op: op.index) for key, ops in pairs.items()}
 
 
-def _operands(op: Op, written: int) -> tuple[int, ...]:
+def operands(op: Op, written: int) -> tuple[int, ...]:
     """What an op computes with for what it writes there: one of many for lists takes one entry of each."""
     count = len(op.writes)
     if count == 1 or written not in op.inputs[:count] or len(op.inputs) % count:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.memory.restored import copied_in
+from autograd_inspector.analysis.modules.following import operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait, Write
 
@@ -83,7 +84,7 @@ def _rounds(analysis: Analysis, moved: set[int], averages: Collection[int]) -> d
     for op in capture.ops:
         for write in op.writes if not op.has(_ASIDE) and not op.recorded else ():
             if write.storage in averages:
-                sources = _mixed_in(analysis, op, write, moved)
+                sources = mixed_in(analysis, op, write, moved)
                 if len(sources) == 1:
                     key = op.site, analysis.timeline.steps.passed(op.index)
                     entry = found.setdefault(key, {}).setdefault(write.storage, {})
@@ -91,12 +92,12 @@ def _rounds(analysis: Analysis, moved: set[int], averages: Collection[int]) -> d
     return found
 
 
-def _mixed_in(analysis: Analysis, op: Op, write: Write, moved: set[int]) -> set[int]:
+def mixed_in(analysis: Analysis, op: Op, write: Write, moved: set[int]) -> set[int]:
     """The trained parameters that went, element by element, into what an op made of an average and of them."""
     tensors = analysis.capture.tensors
     shape = tensors[write.tensor].shape
     kept = not is_a(op.name, OpKind.COPIES_INTO)
-    sources, todo = set[int](), [(tensor, _DEEPEST) for tensor in op.inputs if tensor != write.tensor]
+    sources, todo = set[int](), [(tensor, _DEEPEST) for tensor in operands(op, write.tensor) if tensor != write.tensor]
     while todo:
         tensor, deepest = todo.pop()
         if tensor in moved or tensors[tensor].shape != shape or not shape:

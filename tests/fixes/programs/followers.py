@@ -53,6 +53,33 @@ with torch.no_grad():
         ),
         symptom="torch.equal(net['a']['bc'].weight, net['ab']['c'].weight)",
     ),
+    "a target follows the layer before its own": case(
+        "AG416",
+        """
+import copy
+net = nn.ModuleDict({"head": nn.Linear(4, 4), "body": nn.Linear(4, 4)})
+target = copy.deepcopy(net["body"]).requires_grad_(False)
+optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(8, 4)
+for _ in range(2):
+    optimizer.zero_grad()
+    (net["head"](net["body"](x)) - target(x)).pow(2).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        for t, p in zip(target.parameters(), net.parameters()):
+            t.lerp_(p, 1.0)
+""",
+        by(
+            "give `zip()` the parameters of the module that was copied, in their order",
+            "net.parameters()):\n            t",
+            "net['body'].parameters()):\n            t",
+        ),
+        by(
+            "or look each of them up by its name",
+            "for t, p in zip(target.parameters(), net.parameters()):\n            t.lerp_(p, 1.0)",
+            "for name, t in target.named_parameters():\n            t.lerp_(net['body'].get_parameter(name), 1.0)",
+        ),
+        symptom="torch.equal(target.weight, net['head'].weight)",
+    ),
     "a target follows in part": case(
         "AG416",
         FOLLOW

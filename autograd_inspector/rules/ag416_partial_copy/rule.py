@@ -15,10 +15,11 @@ from autograd_inspector.analysis.modules.shared_averages import SharedAverage, s
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import WrittenInLoop
 from autograd_inspector.model.wording import agree, counted, summarize_names
+from autograd_inspector.rules.ag416_partial_copy.following_another import following_another
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A target network or an average of the weights is updated in part only, is never called, or is older than a load.
+    """A target network or an average of the weights is updated in part only, is never called, follows another model, or is older than a load.
 
     Why it matters
         What the update leaves out keeps the values of the day when the copy was made. Its layers no longer fit each
@@ -72,6 +73,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for out in left_out(analysis):
         yield _left_out(analysis, out)
     yield from _shared(analysis)
+    yield from following_another(analysis)
 
 
 def _behind(analysis: Analysis, found: LeftBehind) -> Problem:
