@@ -86,6 +86,20 @@ def two_in_turn():
                 t.lerp_(p, 0.5)
 
 
+def resumed():
+    """Averages that began as copies of one model, and that go on with another one of its kind."""
+    weights = None
+    for _ in range(2):
+        online = Online()
+        weights = weights or {name: p.detach().clone() for name, p in online.named_parameters()}
+        optimizer = torch.optim.SGD(online.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, online(X).pow(2).mean())
+            with torch.no_grad():
+                for name, p in online.named_parameters():
+                    weights[name].lerp_(p, 0.1)
+
+
 def test_paired_in_another_order():
     """A copy, or what a load filled; the average is computed by one call or by two."""
     for make, update in ((copied, interpolated), (copied, in_two_calls), (loaded, interpolated)):
@@ -101,4 +115,5 @@ def test_paired_well():
         program(fresh, whole, interpolated),
         program(copied, whole, hard),
         two_in_turn,
+        resumed,
     )

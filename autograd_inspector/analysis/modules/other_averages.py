@@ -52,7 +52,9 @@ def other_averages(analysis: Analysis) -> Iterator[OtherAverage]:
         memory, began = beginnings.of(storage, first)
         copied = trained.get(memory, -1)
         again = analysis.timeline.steps.places(first.op.index, updates[-1].op.index)
-        if copied >= 0 and copied not in followed and len(followed) == 1 and again:
+        owners = {capture.owners.get(copied), *map(capture.owners.get, followed)}
+        # A run that is resumed has its weights in another model, and the averages follow that one.
+        if copied >= 0 and copied not in followed and len(followed) == len(owners) == 1 and again:
             found = OtherAverage(first.average, copied, first.parameter, began, first.op)
             by_line.setdefault(line_of(analysis, first.op.site), []).append(found)
     for alike in by_line.values():
