@@ -20,6 +20,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.another_order import in_a
 from autograd_inspector.rules.ag306_gradient_rewritten.compiled_before import compiled_before
 from autograd_inspector.rules.ag306_gradient_rewritten.dropped import dropped_each_time
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
+from autograd_inspector.rules.ag306_gradient_rewritten.given_to_another import for_another
 from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
 from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
     edited_in_hook,
@@ -73,6 +74,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _aliased(analysis)
     yield from _replaced(analysis)
     yield from in_another_order(analysis)
+    yield from for_another(analysis)
     yield from overwritten(analysis)
     yield from kept_in_state(analysis)
     yield from without_sign(analysis)

@@ -89,6 +89,31 @@ optimizer.step()
         ),
         symptom="torch.equal(net.weight.grad, torch.ones(1, 4))",
     ),
+    "a parameter gets the gradient of the next one": case(
+        "AG306",
+        """
+net = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Tanh(), nn.Linear(4, 4, bias=False))
+third = nn.Linear(4, 4, bias=False)
+first, second = net.parameters()
+weights, learning = [first, second, third.weight], [second, third.weight]
+optimizer = torch.optim.SGD(weights, lr=0.1)
+start = first.detach().clone()
+for _ in range(2):
+    optimizer.zero_grad()
+    gradients = torch.autograd.grad(third(net(torch.ones(3, 4))).pow(2).mean(), learning)
+    for p, gradient in zip(weights, gradients):
+        p.grad = gradient
+    optimizer.step()
+""",
+        by(
+            "give `torch.autograd.grad()` and `zip()` the same list",
+            "zip(weights, gradients)",
+            "zip(learning, gradients)",
+            "weights, lr",
+            "learning, lr",
+        ),
+        symptom="not torch.equal(first, start)",
+    ),
     "a forward hook is on a module that is not called": case(
         "AG306",
         """
