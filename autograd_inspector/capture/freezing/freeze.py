@@ -23,6 +23,7 @@ from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.read_attributes import read_attributes
+from autograd_inspector.capture.freezing.rounds_left import rounds_left
 from autograd_inspector.capture.freezing.second_names import second_names
 from autograd_inspector.capture.freezing.selected_parameters import selected_parameters
 from autograd_inspector.capture.freezing.shared_models import shared_models
@@ -99,6 +100,7 @@ def freeze(
         *clipped_iterators(recording),
         *groups_made(recording),
         *written_in_loops(recording),
+        *rounds_left(recording),
     )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}

@@ -66,6 +66,7 @@ from autograd_inspector.model.program_events.optimizers import (
     OptionStray,
     ParametersRefused,
     ParametersSelected,
+    RoundLeft,
     ScalerRefused,
     SchedulerLoaded,
     SchedulerMade,
@@ -171,6 +172,7 @@ __all__ = [
     "ReplicasWrapped",
     "RequiresGradCompared",
     "ResultDiscarded",
+    "RoundLeft",
     "SamplerIterated",
     "SamplerUnused",
     "SavedTensorUnpacked",
@@ -256,6 +258,7 @@ Event = (
     | GroupsMade
     | ParametersSelected
     | WrittenInLoop
+    | RoundLeft
     | StateLoaded
     | StateSaved
     | LoadRefused

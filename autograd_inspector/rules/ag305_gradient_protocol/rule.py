@@ -46,6 +46,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.only_the_last import only_the_last
 from autograd_inspector.rules.ag305_gradient_protocol.outlived_gradients import outlived_gradients
+from autograd_inspector.rules.ag305_gradient_protocol.refused_batch import refused_batch
 from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.returned_gradients import gradients_only_returned
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
@@ -125,8 +126,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from divided_but_stepped(analysis)
     yield from never_stepped(analysis)
     yield from guarded_away(analysis)
+    refused = list(refused_batch(analysis))
+    yield from refused
     yield from misplaced_clipping(analysis)
-    yield from clipped_each_time(analysis)
+    yield from () if refused else clipped_each_time(analysis)  # A consequence.
     yield from carried_on(analysis)
     yield from scaled_gradients(analysis)
     yield from unscaled_for_nothing(analysis)

@@ -14,6 +14,32 @@ start = net.weight.detach().clone()
 STILL = "torch.equal(net.weight, start)"
 
 CASES = {
+    "a refused batch is not cleared": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+norms = []
+for scale in (1.0, 1.0, 1e4, 1.0):
+    (scale * net(torch.ones(3, 4))).pow(2).mean().backward()
+    norms.append(net.weight.grad.norm().item())
+    if norms[-1] > 1e3:
+        continue
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+        by(
+            "call `optimizer.zero_grad()` there",
+            "> 1e3:\n        continue",
+            "> 1e3:\n        optimizer.zero_grad()\n        continue",
+        ),
+        by(
+            "or at the beginning of each round",
+            "    (scale * net",
+            "    optimizer.zero_grad()\n    (scale * net",
+        ),
+        symptom="norms[-1] > 1e3",
+    ),
     "a guard leaves out every step": case(
         "AG305",
         """
