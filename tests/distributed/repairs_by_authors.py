@@ -337,4 +337,197 @@ BY_AUTHORS: dict[str, tuple[tuple[str, str], ...]] = {
             "    return DTensor.from_local(local, mesh, [Shard(0)])\n",
         ),
     ),
+    "es_point_mass": (
+        (
+            "manual_seed(100 + rank)  # cause",
+            "manual_seed(100)",
+        ),
+    ),
+    "int8_hook": (
+        (
+            "clamp(min=1e-12) / LEVELS  # cause\n",
+            ("clamp(min=1e-12) / LEVELS\n    dist.all_reduce(scale, op=dist.ReduceOp.MAX, group=group)\n"),
+        ),
+    ),
+    "muon_fully_sharded": (
+        (
+            "from torch.distributed.fsdp import fully_shard\n",
+            (
+                "from torch.distributed.fsdp import fully_shard\n"
+                "from torch.distributed.tensor import distribute_tensor\n"
+            ),
+        ),
+        (
+            "newton_schulz(update.to_local())  # cause",
+            "newton_schulz(update.full_tensor())",
+        ),
+        (
+            'p.to_local().add_(update, alpha=-group["lr"])  # also',
+            'p.add_(distribute_tensor(update, p.device_mesh, p.placements), alpha=-group["lr"])',
+        ),
+    ),
+    "kfac_autoencoder": (
+        (
+            "        old = store.get(layer)\n",
+            (
+                "        dist.all_reduce(new)\n"
+                "        new = new / dist.get_world_size()\n"
+                "        old = store.get(layer)\n"
+            ),
+        ),
+    ),
+    "tp_recompute": (
+        (
+            "self.recompute = used_mb > BUDGET_MB  # cause",
+            "self.recompute = True",
+        ),
+    ),
+    "summed_units": (
+        (
+            ("        with torch.no_grad():\n            dist.all_reduce(h)  # cause\n"),
+            "        h = Summed.apply(h)\n",
+        ),
+        (
+            "class SummedLayer",
+            (
+                "class Summed(torch.autograd.Function):\n"
+                "    @staticmethod\n"
+                "    def forward(ctx, x):\n"
+                "        x = x.clone()\n"
+                "        dist.all_reduce(x)\n"
+                "        return x\n"
+                "\n"
+                "    @staticmethod\n"
+                "    def backward(ctx, grad):\n"
+                "        return grad\n"
+                "\n"
+                "\n"
+                "class SummedLayer"
+            ),
+        ),
+    ),
+    "one_forward_ahead": (
+        (
+            ("            self.forward(x)\n            self.backward()\n"),
+            "            self.backward()\n",
+        ),
+        (
+            ("            self.update()\n        self.backward()\n"),
+            ("            self.update()\n            self.forward(x)\n        self.backward()\n"),
+        ),
+    ),
+    "gpipe_last_batch": (
+        (
+            "ids.chunk(MICRO):  # cause",
+            "ids.tensor_split(MICRO):",
+        ),
+    ),
+    "hf_trainer_focal": (
+        (
+            "/ (targets != -100).sum()  # cause",
+            "/ (num_items_in_batch if num_items_in_batch is not None else (targets != -100).sum())",
+        ),
+    ),
+    "post_local_sgd": (
+        (
+            'warmup_steps=CONFIG["averager_warmup"])  # cause',
+            'warmup_steps=CONFIG["start_local"])',
+        ),
+    ),
+    "glow_flow": (
+        (
+            "        mean, std = x.mean(0), x.std(0)\n",
+            (
+                "        sums = torch.stack([x.sum(0), x.square().sum(0), torch.full_like(x[0], len(x))])\n"
+                "        dist.all_reduce(sums)\n"
+                "        mean = sums[0] / sums[2]\n"
+                "        std = (sums[1] / sums[2] - mean.square()).sqrt()\n"
+            ),
+        ),
+    ),
+    "segmentation_resumed": (
+        (
+            ("    if dist.get_rank() == 0:\n        torch.save(state, path)\n    dist.barrier()\n"),
+            (
+                "    states = [None] * dist.get_world_size()\n"
+                '    dist.all_gather_object(states, state["rng"])\n'
+                "    if dist.get_rank() == 0:\n"
+                '        torch.save({**state, "rng": states}, path)\n'
+                "    dist.barrier()\n"
+            ),
+        ),
+        (
+            'torch.set_rng_state(state["rng"]["torch"])  # cause',
+            'own = state["rng"][dist.get_rank()]',
+        ),
+        (
+            'random.setstate(state["rng"]["python"])  # cause',
+            ('torch.set_rng_state(own["torch"])\n    random.setstate(own["python"])'),
+        ),
+    ),
+    "llm_rollouts": (
+        (
+            "        if finished.all():  # cause\n",
+            (
+                "        running = (~finished).sum()\n"
+                "        dist.all_reduce(running)\n"
+                "        if running.item() == 0:\n"
+            ),
+        ),
+    ),
+    "pinn_lbfgs": (
+        (
+            "        return loss  # cause",
+            (
+                "        value = loss.detach().clone()\n"
+                "        dist.all_reduce(value)\n"
+                "        return value / dist.get_world_size()"
+            ),
+        ),
+    ),
+    "lightning_actor_critic": (
+        (
+            "critic_loss.backward()  # cause",
+            "self.manual_backward(critic_loss)",
+        ),
+        (
+            "actor_loss.backward()  # cause",
+            "self.manual_backward(actor_loss)",
+        ),
+    ),
+    "moco_shuffled_keys": (
+        (
+            "torch.randperm(len(everything))  # cause\n",
+            ("torch.randperm(len(everything))\n        dist.broadcast(permutation, src=0)\n"),
+        ),
+    ),
+    "gshard_router": (
+        (
+            ("        weights = torch.empty_like(gates)\n        dist.all_to_all_single(weights, gates)  # cause\n"),
+            "        weights = exchange(gates)\n",
+        ),
+    ),
+    "master_shards": (
+        (
+            "    opt = ShardedAdam(model.parameters(), lr=1e-2)  # also\n",
+            "",
+        ),
+        (
+            "    model.load_state_dict(torch.load(path))  # cause\n",
+            ("    model.load_state_dict(torch.load(path))\n    opt = ShardedAdam(model.parameters(), lr=1e-2)\n"),
+        ),
+    ),
+    "plain_and_sharded": (
+        (
+            "    return nn.utils.clip_grad_norm_(model.parameters(), MAX_NORM)  # cause\n",
+            (
+                "    backbone, head = list(model.backbone.parameters()), list(model.head.parameters())\n"
+                "    sharded = nn.utils.get_total_norm([p.grad for p in backbone]).full_tensor()\n"
+                "    total = torch.stack([sharded, nn.utils.get_total_norm([p.grad for p in head])]).norm()\n"
+                "    nn.utils.clip_grads_with_norm_(backbone, MAX_NORM, total)\n"
+                "    nn.utils.clip_grads_with_norm_(head, MAX_NORM, total)\n"
+                "    return total\n"
+            ),
+        ),
+    ),
 }
