@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.came_from import CameFrom
 from autograd_inspector.analysis.memory.restored import copied_in
+from autograd_inspector.analysis.modules.average_updates import AverageUpdate, average_updates
 from autograd_inspector.analysis.modules.following import moved_by_steps
-from autograd_inspector.analysis.modules.shared_averages import mixed_in
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.tensor import TensorRecord
-
-_ASIDE = Trait.STEP | Trait.BACKWARD
 
 
 class OtherAverage(Struct, frozen=True):
@@ -33,12 +31,6 @@ class OtherAverage(Struct, frozen=True):
     others: int = 0
 
 
-class _Update(Struct, frozen=True):
-    op: Op
-    average: int
-    parameter: int
-
-
 def other_averages(analysis: Analysis) -> Iterator[OtherAverage]:
     """The first one of each line that updates averages."""
     capture = analysis.capture
@@ -47,7 +39,7 @@ def other_averages(analysis: Analysis) -> Iterator[OtherAverage]:
         return
     trained = {capture.tensors[tensor].storage: tensor for tensor in moved}
     beginnings, by_line = _Beginnings(analysis), dict[object, list[OtherAverage]]()
-    for storage, updates in _updates(analysis, moved).items():
+    for storage, updates in average_updates(analysis, moved).items():
         first, followed = updates[0], {update.parameter for update in updates}
         memory, began = beginnings.of(storage, first)
         copied = trained.get(memory, -1)
@@ -59,18 +51,6 @@ def other_averages(analysis: Analysis) -> Iterator[OtherAverage]:
             by_line.setdefault(line_of(analysis, first.op.site), []).append(found)
     for alike in by_line.values():
         yield replace(alike[0], others=len(alike) - 1)
-
-
-def _updates(analysis: Analysis, moved: set[int]) -> dict[int, list[_Update]]:
-    """Memory of an average -> what mixed a parameter into it, in program order."""
-    tensors = analysis.capture.tensors
-    own, found = {tensors[tensor].storage for tensor in moved}, dict[int, list[_Update]]()
-    for op in analysis.capture.ops:
-        for write in op.writes if not op.has(_ASIDE) and not op.recorded else ():
-            if write.storage not in own:
-                for source in mixed_in(analysis, op, write, moved):
-                    found.setdefault(write.storage, []).append(_Update(op, write.tensor, source))
-    return found
 
 
 class _Beginnings:
@@ -85,7 +65,7 @@ class _Beginnings:
             if record.birth >= 0 and record.storage >= 0:
                 self._made.setdefault(record.storage, record)
 
-    def of(self, storage: int, first: _Update) -> tuple[int, Op | None]:
+    def of(self, storage: int, first: AverageUpdate) -> tuple[int, Op | None]:
         """(the memory that it was copied from, the op that copied it); -1: of that nothing is known."""
         analysis, made = self._analysis, self._made.get(storage)
         line, began = line_of(analysis, first.op.site), None if made is None else analysis.flow.birth(made.id)

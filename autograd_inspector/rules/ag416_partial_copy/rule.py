@@ -16,6 +16,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import WrittenInLoop
 from autograd_inspector.model.wording import agree, counted, summarize_names
 from autograd_inspector.rules.ag416_partial_copy.following_another import following_another
+from autograd_inspector.rules.ag416_partial_copy.uneven import uneven
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -74,6 +75,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _left_out(analysis, out)
     yield from _shared(analysis)
     yield from following_another(analysis)
+    yield from uneven(analysis)
 
 
 def _behind(analysis: Analysis, found: LeftBehind) -> Problem:

@@ -53,6 +53,36 @@ with torch.no_grad():
         ),
         symptom="torch.equal(net['a']['bc'].weight, net['ab']['c'].weight)",
     ),
+    "averages are updated once for each module around them": case(
+        "AG416",
+        """
+import copy
+net = nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 4))
+average = copy.deepcopy(net).requires_grad_(False)
+optimizer, x = torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(8, 4)
+moved = 0
+for _ in range(2):
+    optimizer.zero_grad()
+    (net(x) - average(x) + 1).pow(2).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        for module, twin in zip(net.modules(), average.modules()):
+            for t, p in zip(twin.parameters(), module.parameters()):
+                t.lerp_(p, 0.5)
+                moved += 1
+""",
+        by(
+            "loop over the parameters of the whole model",
+            "        for module, twin in zip(net.modules(), average.modules()):\n            for t, p in zip(twin.parameters(), module.parameters()):",
+            "        for _ in range(1):\n            for t, p in zip(average.parameters(), net.parameters()):",
+        ),
+        by(
+            "or ask each module for its own only",
+            "zip(twin.parameters(), module.parameters())",
+            "zip(twin.parameters(recurse=False), module.parameters(recurse=False))",
+        ),
+        symptom="moved > 8",
+    ),
     "a target follows the layer before its own": case(
         "AG416",
         """
