@@ -9,15 +9,15 @@ from typing import NamedTuple
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.unseen_edits.array_memory import aliased
+from autograd_inspector.analysis.unseen_edits.array_writes import order_of
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import Key, key_of, keys_of
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import aliased
 from autograd_inspector.rules.ag202_unseen_edit.arrays import written_through_numpy
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
-from autograd_inspector.rules.ag202_unseen_edit.writing_line import order_of
 
 Arrays = Mapping[int, Sequence[AliasWrite]]
 """Storage -> the lines that write to it through NumPy in a recomputation."""

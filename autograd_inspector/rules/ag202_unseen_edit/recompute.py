@@ -10,11 +10,11 @@ from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns, effective
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import Forwards, key_of
+from autograd_inspector.analysis.unseen_edits.standing import Edits
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.wording import agree, join_names
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Forwards, key_of
-from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
 
 _MODIFIED = "modified by an inplace operation"
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from autograd_inspector.advice.naming import names_of, where_made
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import recomputations
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import summarize_names
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import recomputations
 
 _LATEST = 8
 """Of more forwards of the same inputs, as of many micro-batches, the recomputation is that of a late one."""
