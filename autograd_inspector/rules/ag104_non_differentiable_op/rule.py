@@ -9,6 +9,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.values import looked_up_softly, sampled_through, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
+from autograd_inspector.analysis.gradient_cuts.hidden_samples import half_hidden
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
@@ -18,7 +19,6 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Rename
 from autograd_inspector.model.rewrites import Spread
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
 from autograd_inspector.rules.ag104_non_differentiable_op.refused import refused
 
 

@@ -9,13 +9,13 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
+from autograd_inspector.analysis.memory.overwritten_parameters import overwritten
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
 from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
 from autograd_inspector.rules.ag109_unwanted_gradient.measured_twice import without_a_constant
 from autograd_inspector.rules.ag109_unwanted_gradient.moving_constants import moving_constants

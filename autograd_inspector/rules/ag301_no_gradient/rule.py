@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradient_cuts.left_as_indices import exports_of
 from autograd_inspector.analysis.gradients.hidden_inputs import hidden_inputs
 from autograd_inspector.analysis.modules.called_elsewhere import used_elsewhere
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
@@ -19,7 +20,6 @@ from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag301_no_gradient.cut_from_input import cut_from_inputs
 from autograd_inspector.rules.ag301_no_gradient.inputs_given import left_out_of_inputs
-from autograd_inspector.rules.ag301_no_gradient.left_as_numbers import exports_of
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.protocol import cleared_once, optimizer_name, stepped_after
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.discarded import Losses, Lost, windows
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
 from autograd_inspector.rules.ag305_gradient_protocol.left_over import left_over
 
 

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.discarded import Losses, Lost
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalled
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost
 
 
 class LeftOver(Struct, frozen=True):

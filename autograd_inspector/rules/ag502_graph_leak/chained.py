@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.graphs import added_without_graph
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.chained_graphs import LINKS, Line, Link, became_results, edited
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import Wrap
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, variables, without_graph
-from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, became_results, edited
 
 _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
 

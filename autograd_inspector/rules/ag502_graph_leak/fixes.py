@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.chained_graphs import Line, Link
 from autograd_inspector.analysis.rounds import consuming
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.ag502_graph_leak.links import Line, Link
 
 
 def fix_of(analysis: Analysis, line: Line, last: Link, name: str) -> str:
