@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import brought_forward
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import clearings
+from autograd_inspector.analysis.gradients.clipping_sites import clipping_sites
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step

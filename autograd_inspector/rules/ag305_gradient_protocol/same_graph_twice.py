@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
-from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.scaled_losses import scaled_by
 from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step

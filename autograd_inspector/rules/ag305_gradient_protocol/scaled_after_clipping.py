@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import brought_forward
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clipped_before import ScaledAfterClipping, scaled_after
+from autograd_inspector.analysis.gradients.clipping_sites import clipping_sites
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import summarize_names

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.clipping_sites import clipping_sites
 from autograd_inspector.analysis.gradients.sources import Consumed, GradientSources
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import Step

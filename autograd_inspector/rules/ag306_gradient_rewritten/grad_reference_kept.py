@@ -9,10 +9,10 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.operand_names import told_apart
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.kept_by_reference import met_themselves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.operands_told_apart import told_apart
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Problem

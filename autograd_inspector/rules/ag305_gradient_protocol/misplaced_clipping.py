@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of
@@ -10,6 +9,7 @@ from autograd_inspector.advice.optimizer_snippets import model_of
 from autograd_inspector.advice.remedies.protocol import brought_forward, in_order, optimizer_name
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.clearing import clearings
+from autograd_inspector.analysis.gradients.clipping_sites import clipping_sites
 from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, GradWrite, Step
@@ -18,23 +18,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.program_events import ClippedIterator
 from autograd_inspector.model.remedy import Operand, Remedies, Remove
 from autograd_inspector.model.rewrites import AsList, NotCopied
-from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
-
-
-def clipping_sites(analysis: Analysis) -> dict[int, tuple[str, int]]:
-    """Sites of the calls of torch's clipping functions and their lines; an infinite limit measures, it does not clip.
-
-    Clipping switches the grad mode off, which is all that is seen of it where there is nothing to read.
-    """
-    capture = analysis.capture
-    limits: dict[int, list[float]] = {region.site: [] for region in capture.regions if region.library == CLIPPING}
-    for read in capture.grad_reads:
-        if read.clips >= 0:
-            limits.setdefault(read.site, []).append(read.clips)
-    lines = {site: line_of(analysis, site) for site in limits}
-    measuring = {lines[site] for site, site_limits in limits.items() if site_limits and min(site_limits) == math.inf}
-    return {site: line for site, line in lines.items() if line is not None and line not in measuring}
 
 
 def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
