@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import GradientModified
@@ -13,10 +14,9 @@ from autograd_inspector.model.remedy import OutOfPlace
 
 def modifying(analysis: Analysis) -> Iterator[Problem]:
     """Each such line once: an error where autograd had that very tensor for another branch as well."""
-    by_line: dict[tuple[int, str], list[GradientModified]] = {}
-    for event in analysis.capture.events_of(GradientModified):
-        by_line.setdefault((event.site, event.function), []).append(event)
-    for (site, name), events in by_line.items():
+    for (site, name), events in grouped(
+        analysis.capture.events_of(GradientModified), lambda event: (event.site, event.function)
+    ).items():
         shared = any(event.shared for event in events)
         place = analysis.capture.place(site)
         if not shared and place is not None and place.library:

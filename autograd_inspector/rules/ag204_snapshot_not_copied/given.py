@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.memory.given_snapshots import GivenSnapshot, given_snapshots
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
@@ -14,11 +15,10 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def given(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each pair of lines: the one that assigns, and the one that does so in vain."""
-    by_line: dict[tuple[object, object], list[GivenSnapshot]] = {}
-    for found in given_snapshots(analysis):
-        key = line_of(analysis, found.given.site), line_of(analysis, found.used.site)
-        by_line.setdefault(key, []).append(found)
-    for each in by_line.values():
+    for each in grouped(
+        given_snapshots(analysis),
+        lambda found: (line_of(analysis, found.given.site), line_of(analysis, found.used.site)),
+    ).values():
         yield _problem(analysis, each)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
-from autograd_inspector.analysis.memory.backups import Backup, never_restored
+from autograd_inspector.analysis.grouping import grouped
+from autograd_inspector.analysis.memory.backups import never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, loads_begun_anew, lost_loads
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
@@ -203,10 +204,7 @@ def _unreturned(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
 
 def _unrestored(analysis: Analysis) -> Iterator[Problem]:
     """Copies of parameters that were to be put back."""
-    by_line: dict[object, list[Backup]] = {}
-    for backup in never_restored(analysis):
-        by_line.setdefault(line_of(analysis, backup.written.site), []).append(backup)
-    for backups in by_line.values():
+    for backups in grouped(never_restored(analysis), lambda backup: line_of(analysis, backup.written.site)).values():
         first = max((each for each in backups if each.written is backups[0].written), key=lambda each: each.taken.index)
         names = names_of(analysis, dict.fromkeys(backup.tensor for backup in backups))
         yield Problem(

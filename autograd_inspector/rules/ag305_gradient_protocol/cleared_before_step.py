@@ -13,6 +13,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.protocol import cleared_once, optimizer_name, stepped_after
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.discarded import Losses, Lost, windows
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -23,11 +24,8 @@ from autograd_inspector.rules.ag305_gradient_protocol.left_over import left_over
 def wasted(analysis: Analysis) -> Iterator[Problem]:
     """One finding for the optimizers that step with what is left, and one for each line that no step follows."""
     losses = Losses(analysis)
-    lines: dict[int, list[Lost]] = {}
-    for lost in (*losses.lost, *losses.partly):
-        lines.setdefault(lost.run.site, []).append(lost)
     often: dict[tuple[int, ...], list[Lost]] = {}
-    for members in lines.values():
+    for members in grouped((*losses.lost, *losses.partly), lambda lost: lost.run.site).values():
         tensors = frozenset[int]().union(*(lost.reached for lost in members))
         steps = [step for step in analysis.capture.steps if _holds(step, tensors)]
         if steps and _too_often(analysis, losses, members, tensors):

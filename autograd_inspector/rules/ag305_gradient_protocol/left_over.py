@@ -15,6 +15,7 @@ from msgspec import Struct
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.discarded import Losses, Lost
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModuleCleared, ZeroGradCalled
@@ -34,10 +35,7 @@ def left_over(analysis: Analysis, losses: Losses) -> Iterator[Problem]:
         rests = list(_rests(analysis, losses, site))
         if rests and _comes_regularly(analysis, rests):
             yield _problem(analysis, rests)
-    by_site: dict[int, list[Backward]] = {}
-    for run in losses.served:
-        by_site.setdefault(run.site, []).append(run)
-    for runs in by_site.values():
+    for runs in grouped(losses.served, lambda run: run.site).values():
         carried = _carried(analysis, runs)
         if carried is not None:
             yield _carried_over(analysis, *carried)

@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.read_sums import ReadSum, read_sums
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
@@ -15,10 +16,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clear
 
 def sums_of_tasks(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that reads."""
-    by_line: dict[int, list[ReadSum]] = {}
-    for found in read_sums(analysis):
-        by_line.setdefault(found.later.read.site, []).append(found)
-    for sums in by_line.values():
+    for sums in grouped(read_sums(analysis), lambda found: found.later.read.site).values():
         yield _problem(analysis, sums)
 
 

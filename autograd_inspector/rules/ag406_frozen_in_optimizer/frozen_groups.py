@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
 from autograd_inspector.analysis.optimizers.set_aside import rests
 from autograd_inspector.model.finding import Problem
@@ -18,10 +19,10 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def compared_only(analysis: Analysis) -> Iterator[Problem]:
     """`p.requires_grad == True` is a comparison whose result is dropped: frozen or not, the parameter stays what it was."""
-    statements: dict[tuple[int, bool], list[RequiresGradCompared]] = {}
-    for event in analysis.capture.events_of(RequiresGradCompared) if analysis.capture.steps else ():
-        statements.setdefault((event.site, event.wanted), []).append(event)
-    for (site, wanted), events in statements.items():
+    for (site, wanted), events in grouped(
+        analysis.capture.events_of(RequiresGradCompared) if analysis.capture.steps else (),
+        lambda event: (event.site, event.wanted),
+    ).items():
         left = [event.tensor for event in events if _left(analysis, event.tensor, event.at, thaw=wanted)]
         if left:
             yield _finding_of(analysis, site, left, wanted=wanted)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.memory.buffers import BufferInParameter, buffers_in_parameters
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Operand
@@ -14,10 +15,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def buffers_on_parameters(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that made such buffers."""
-    by_line: dict[object, list[BufferInParameter]] = {}
-    for found in buffers_in_parameters(analysis):
-        by_line.setdefault(line_of(analysis, found.taken.site), []).append(found)
-    for each in by_line.values():
+    for each in grouped(buffers_in_parameters(analysis), lambda found: line_of(analysis, found.taken.site)).values():
         yield _problem(analysis, each)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.optimizers.shared_state import SharedState, shared_state
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.finding import Problem
@@ -15,10 +16,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 def one_state_for_several(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each optimizer."""
-    by_optimizer: dict[int, list[SharedState]] = {}
-    for shared in shared_state(analysis):
-        by_optimizer.setdefault(shared.optimizer, []).append(shared)
-    for number, found in by_optimizer.items():
+    for number, found in grouped(shared_state(analysis), lambda shared: shared.optimizer).items():
         yield _problem(analysis, number, found)
 
 
