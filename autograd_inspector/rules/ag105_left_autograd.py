@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, undetached
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import NAMELESS, name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
@@ -75,7 +76,7 @@ def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
     """The value itself, where all that lies between is a copy of it; a list of tensors is joined."""
     tensors = analysis.capture.tensors
     if op.name == "all_gather":
-        yield from ((KeepOwnPart(place),) for place in analysis.user_frames(op.site, "")[:1])
+        yield from at_line(analysis, op.site, KeepOwnPart)
     shapes = {tensors[t].shape for o in (op, *taken) for t in (*o.inputs, *o.outputs)}
     if op.has(Trait.COLLECTIVE) or not all(differentiable(tensors[t].dtype) for t in op.outputs):
         return
@@ -205,5 +206,5 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
-            cures=tuple((Operand(place, "first", "{}.detach()"),) for place in analysis.user_frames(op.site, "")[:1]),
+            cures=at_line(analysis, op.site, lambda place: Operand(place, "first", "{}.detach()")),
         )

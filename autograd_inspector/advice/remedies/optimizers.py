@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from autograd_inspector.advice.optimizer_snippets import collected, group_added, model_of, remade, state_moved, stepper
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -42,7 +43,7 @@ def made_afterwards(
             if step.optimizer == optimizer.id
         ]
         made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
-        yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
+        yield from at_line(analysis, first.site, lambda place: Insert(place, made))
 
 
 def _gives_it(analysis: Analysis, optimizer: OptimizerRecord, place: Location) -> bool:
@@ -153,4 +154,4 @@ def required(analysis: Analysis, parameters: Collection[int], *, grad: bool) -> 
         return
     one_by_one = not collection.endswith(".parameters()")
     text = f"for p in {collection}:\n    p.requires_grad_({grad})" if one_by_one else f"{whole}.requires_grad_({grad})"
-    yield from ((Insert(place, text),) for place in analysis.user_frames(held[0].site, "")[:1])
+    yield from at_line(analysis, held[0].site, lambda place: Insert(place, text))

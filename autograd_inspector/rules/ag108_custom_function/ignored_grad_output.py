@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
@@ -73,7 +74,5 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
         ),
         (name, *dict.fromkeys(names)),
         ops=(op.index,),
-        cures=tuple(
-            (ChainRule(place),) for place in analysis.user_frames(analysis.capture.function_sites.get(name, -1), "")[:1]
-        ),
+        cures=at_line(analysis, analysis.capture.function_sites.get(name, -1), ChainRule),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.finding import Problem
@@ -32,7 +33,7 @@ def modifying(analysis: Analysis) -> Iterator[Problem]:
             f"Compute a new tensor in {name}.backward, or work on a copy (`grad_output.clone()`).",
             analysis.places((site, "gradient modified here"), *((op, "applied here") for op in _calls(analysis, name))),
             (name,),
-            cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(site, "")[:1]),
+            cures=at_line(analysis, site, OutOfPlace),
             safe=True,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.overwritten_slots import OverwrittenSlot, overwritten_slots
 from autograd_inspector.model.finding import Problem
@@ -32,7 +33,5 @@ def _problem(analysis: Analysis, found: OverwrittenSlot) -> Problem:
         ),
         (name,),
         ops=(found.overwritten.index,),
-        cures=tuple(
-            (Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(found.taken.site, "")[:1]
-        ),
+        cures=at_line(analysis, found.taken.site, lambda place: Operand(place, "whole", "{}.clone()")),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
 from autograd_inspector.analysis.modules.taken_over import TakenOver, models_taken_over
@@ -33,7 +34,5 @@ def _problem(analysis: Analysis, found: TakenOver) -> Problem:
             (found.trained, "trained by this call"),
         ),
         tuple(dict.fromkeys((called, learner, name))),
-        cures=tuple(
-            (OwnCopy(place),) for place in analysis.user_frames(found.named.site if found.named else -1, "")[:1]
-        ),
+        cures=at_line(analysis, found.named.site if found.named else -1, OwnCopy),
     )

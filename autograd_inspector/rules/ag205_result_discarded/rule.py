@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
 from autograd_inspector.analysis.grouping import grouped
@@ -124,7 +125,7 @@ def _of_gradients(analysis: Analysis, events: list[ResultDiscarded], names: list
         _where(analysis, events, "new gradient"),
         tuple(names),
         ops=tuple(event.at for event in events),
-        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(events[0].site, "")[:1]),
+        cures=at_line(analysis, events[0].site, lambda place: WriteInto(place, recorded=False)),
     )
 
 
@@ -142,7 +143,7 @@ def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
         _where(analysis, [event], "new value"),
         (owner, *starved),
         ops=(event.at,),
-        cures=tuple((KeepResult(place, bool(event.function)),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, lambda place: KeepResult(place, bool(event.function))),
     )
 
 
@@ -161,7 +162,7 @@ def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:
     """The new value is written into the parameter."""
     ops = analysis.capture.ops
     recorded = event.at >= len(ops) or analysis.capture.regions[ops[event.at].region].kind == "enabled"
-    yield from ((WriteInto(place, recorded),) for place in analysis.user_frames(event.site, "")[:1])
+    yield from at_line(analysis, event.site, lambda place: WriteInto(place, recorded))
 
 
 def _not_written_back(analysis: Analysis, lost: EditLost) -> Problem:
@@ -198,7 +199,7 @@ def _unreturned(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         ),
         tuple(names),
         ops=tuple(event.at for event in events),
-        cures=tuple((ReturnIt(place),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, ReturnIt),
     )
 
 

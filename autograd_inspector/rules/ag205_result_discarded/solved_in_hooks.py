@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.unreturned_solutions import UnreturnedSolution, unreturned_solutions
 from autograd_inspector.model.finding import Problem
@@ -35,5 +36,5 @@ def _problem(analysis: Analysis, found: UnreturnedSolution) -> Problem:
         ),
         (function, *names),
         ops=(found.solved.index,),
-        cures=tuple((ReturnIt(place),) for place in analysis.user_frames(found.ends.site, "")[:1]),
+        cures=at_line(analysis, found.ends.site, ReturnIt),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.values import (
     from_logits,
     of_one_score,
@@ -262,7 +263,7 @@ def _handed_over(analysis: Analysis, op: Op) -> tuple[Location, ...]:
 def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     inner = analysis.capture.function_sites.get(op.name.removesuffix(".apply"), -1)
     if inner >= 0 and len(op.inputs) == 1:
-        yield from ((ReturnGradient(place, (0,)),) for place in analysis.user_frames(inner, "")[:1])
+        yield from at_line(analysis, inner, lambda place: ReturnGradient(place, (0,)))
     if op.has(Trait.PICKS):
         yield from sampled_smoothly(analysis, op)
         return

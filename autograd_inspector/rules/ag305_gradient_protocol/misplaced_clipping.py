@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import model_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.protocol import brought_forward, in_order, optimizer_name
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.clearing import clearings
@@ -217,9 +218,9 @@ def _of_the_stepped(analysis: Analysis, site: int, reads: list[GradRead]) -> Ite
 
 def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Remedies]:
     if what in _EXHAUSTED:
-        yield from ((AsList(place),) for place in analysis.user_frames(site, "")[:1])
+        yield from at_line(analysis, site, AsList)
     if what == "zero":
-        yield from ((Remove(place),) for place in analysis.user_frames(site, "")[:1])
+        yield from at_line(analysis, site, Remove)
     if what in {"late", "copied"}:
         yield from brought_forward(analysis, site, other)
     if what == "early":

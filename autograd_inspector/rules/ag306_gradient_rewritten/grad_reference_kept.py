@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.overwritten_references import overwritten_references
 from autograd_inspector.model.finding import Problem
@@ -29,5 +30,5 @@ def overwritten(analysis: Analysis) -> Iterator[Problem]:
                 (op, "used here as the old gradient"),
             ),
             (*names, *filter(None, (holder,))),
-            cures=tuple((Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(read.site, "")[:1]),
+            cures=at_line(analysis, read.site, lambda place: Operand(place, "whole", "{}.clone()")),
         )

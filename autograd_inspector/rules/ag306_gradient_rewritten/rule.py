@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import clearings
@@ -114,7 +115,7 @@ def _aliased(analysis: Analysis) -> Iterator[Problem]:
             "Assign a copy: `.grad.clone()`.",
             analysis.user_frames(site, "aliased here"),
             (*new, *old),
-            cures=tuple((Substitute(place, "", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),
+            cures=at_line(analysis, site, lambda place: Substitute(place, "", "{}.clone()")),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.selections import ordered_at
@@ -51,12 +52,12 @@ def _has_its_own(analysis: Analysis, swap: StateSwapped) -> bool:
 
 def _kept(analysis: Analysis, swap: StateSwapped) -> Iterator[Remedies]:
     """The optimizer goes on with its own state."""
-    yield from ((Remove(place, "load_state_dict"),) for place in analysis.user_frames(swap.site, "")[:1])
+    yield from at_line(analysis, swap.site, lambda place: Remove(place, "load_state_dict"))
 
 
 def in_another_order(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
     """The two lists that the optimizer was made of change places: of two there is no other order."""
-    yield from ((SwapParts(place),) for place in analysis.user_frames(optimizer.site, "")[:1])
+    yield from at_line(analysis, optimizer.site, SwapParts)
 
 
 def _renumbered(analysis: Analysis, optimizer: OptimizerRecord) -> str:

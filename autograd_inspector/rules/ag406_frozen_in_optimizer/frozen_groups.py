@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.grouping import grouped
@@ -45,7 +46,7 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
         f"Assign with one equals sign: `.requires_grad = {wanted}`.",
         (*analysis.user_frames(site, "compared here, nothing set"), *frozen_here(analysis, tensors)),
         tuple(names),
-        cures=tuple((AssignCompared(place),) for place in analysis.user_frames(site, "")[:1]),
+        cures=at_line(analysis, site, AssignCompared),
     )
 
 

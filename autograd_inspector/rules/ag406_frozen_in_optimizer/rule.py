@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.sharing import shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -213,7 +214,7 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "nothing frozen here"),
             (*names, event.attribute),
-            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
+            cures=at_line(analysis, event.site, Freeze),
         )
 
 
@@ -231,5 +232,5 @@ def _detached(analysis: Analysis) -> Iterator[Problem]:
             "Call `requires_grad_(False)` on the parameters, or on their module.",
             analysis.user_frames(event.site, "nothing frozen here"),
             tuple(names),
-            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
+            cures=at_line(analysis, event.site, Freeze),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.memory.buffers import BufferInParameter, buffers_in_parameters
@@ -35,7 +36,5 @@ def _problem(analysis: Analysis, found: list[BufferInParameter]) -> Problem:
         ),
         (*buffers, *parameters),
         ops=(first.edit.index,),
-        cures=tuple(
-            (Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(first.taken.site, "")[:1]
-        ),
+        cures=at_line(analysis, first.taken.site, lambda place: Operand(place, "whole", "{}.clone()")),
     )

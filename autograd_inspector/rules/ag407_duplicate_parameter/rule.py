@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.model.finding import Problem
@@ -109,9 +110,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
                 *selected_at(analysis, refusal.site),
             ),
             tuple(names),
-            cures=()
-            if refusal.added
-            else tuple((OthersLeftOut(place),) for place in analysis.user_frames(refusal.site, "")[:1]),
+            cures=() if refusal.added else at_line(analysis, refusal.site, OthersLeftOut),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.evaluated_in_train_mode import EvaluatedInTrainMode, evaluated_in_train_mode
 from autograd_inspector.model.finding import Problem
@@ -31,5 +32,5 @@ def _problem(analysis: Analysis, found: EvaluatedInTrainMode) -> Problem:
         ),
         (name, "eval", *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=tuple(op.index for op in found.ops[:1]),
-        cures=tuple((Substitute(place, "", "{}()"),) for place in analysis.user_frames(found.statement.site, "")[:1]),
+        cures=at_line(analysis, found.statement.site, lambda place: Substitute(place, "", "{}()")),
     )

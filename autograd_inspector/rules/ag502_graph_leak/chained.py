@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.graphs import added_without_graph
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.chained_graphs import Line, Link, became_results, edited
@@ -82,5 +83,5 @@ def _edited_finding(analysis: Analysis, line: Line, links: list[Link], *, chaine
         analysis.user_frames(last.op.site, "graph kept here"),
         tuple(names),
         ops=tuple(link.op.index for link in links[:16]),
-        cures=tuple((Wrap(place, "with torch.no_grad():"),) for place in analysis.user_frames(last.op.site, "")[:1]),
+        cures=at_line(analysis, last.op.site, lambda place: Wrap(place, "with torch.no_grad():")),
     )
