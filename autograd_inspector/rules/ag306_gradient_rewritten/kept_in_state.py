@@ -45,7 +45,7 @@ def _entries(row: ParameterRow) -> list[str]:
 def _problem(analysis: Analysis, number: int, entry: str, tensors: list[int]) -> Problem:
     optimizer = analysis.capture.placement.optimizers[number]
     names = [name_of(analysis, tensor) for tensor in tensors]
-    steps = [step for step in analysis.capture.steps if step.optimizer == number]
+    steps = analysis.timeline.steps_of(number).all
     made = made_by_class(analysis, optimizer, [entry]) or assigned_by_program(analysis, optimizer, [entry])
     return Problem(
         "warning",

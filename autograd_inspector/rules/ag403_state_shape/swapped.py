@@ -28,7 +28,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     kinds = [entry.name for t, _ in swap.pairs for entry in got.get(t, ()) if entry.name != "step"]
     what = f"the {join_names(kinds, 4)}" if kinds else "the state"
     others = [f"{name_of(analysis, to)} that of {name_of(analysis, of)}" for to, of in swap.pairs[1:]]
-    raised = any(step.error and step.optimizer == swap.optimizer for step in analysis.capture.steps)
+    raised = any(step.error for step in analysis.timeline.steps_of(swap.optimizer).all)
     return Problem(
         "error" if raised else "warning",
         f"{swap.api} matched state by position, but the parameters are in a different order than when it was saved"

@@ -25,7 +25,7 @@ def _problem(analysis: Analysis, number: int, found: list[SharedState]) -> Probl
     names = names_of(analysis, dict.fromkeys(tensor for shared in found for tensor in shared.tensors))
     keys = list(dict.fromkeys(shared.key for shared in found))
     made = made_by_class(analysis, optimizer, keys) or assigned_by_program(analysis, optimizer, keys)
-    steps = [step for step in analysis.capture.steps if step.optimizer == number]
+    steps = analysis.timeline.steps_of(number).all
     return Problem(
         "warning",
         f"{join_names(keys)} in the state of {optimizer.type} {agree(keys, 'is one tensor', 'are tensors')} that several "
