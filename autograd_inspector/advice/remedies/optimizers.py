@@ -147,7 +147,7 @@ _SUBMODULE = re.compile(r'\.get_submodule\("([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"\)
 
 def required(analysis: Analysis, parameters: Collection[int], *, grad: bool) -> Iterator[Remedies]:
     """A part of a model that an optimizer holds is frozen before that is made, or (``grad``) requires grad."""
-    held = [o for o in analysis.capture.placement.optimizers if not set(parameters).isdisjoint(o.held)]
+    held = analysis.capture.placement.holding(parameters)
     collection, _ = collected(analysis, parameters)
     whole = _SUBMODULE.sub(lambda found: f".{found[1]}", collection.removesuffix(".parameters()"))
     if not held or not collection:

@@ -56,7 +56,7 @@ def _weighed(analysis: Analysis, sources: GradientSources, step: Step, consumed:
                     for each in consumed.contributions
                     if each.run.site != foreign.run.site
                 )
-                and _used(sources, other, foreign, weights)
+                and sources.uses(other, foreign.run, weights)
             ):
                 product = _product(analysis, foreign, weights, consumed.tensor)
                 if product is not None:
@@ -79,14 +79,6 @@ def _weights(analysis: Analysis, other: Step, foreign: Contribution) -> set[int]
     """The single numbers that a step met with a gradient and that the loss reaches, if it reaches nothing else of it."""
     theirs = {p.tensor for p in other.parameters if p.gradient >= 0 and p.tensor in foreign.run.reached}
     return theirs if all(prod(analysis.capture.tensors[tensor].shape) == 1 for tensor in theirs) else set()
-
-
-def _used(sources: GradientSources, other: Step, foreign: Contribution, weights: set[int]) -> bool:
-    return all(
-        any(each.run.index == foreign.run.index for each in sources.consumed(other, parameter).contributions)
-        for parameter in other.parameters
-        if parameter.tensor in weights
-    )
 
 
 def _product(analysis: Analysis, foreign: Contribution, weights: set[int], tensor: int) -> tuple[Op, int] | None:

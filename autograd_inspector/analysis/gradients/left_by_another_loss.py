@@ -58,22 +58,13 @@ def _left(
             and theirs
             and theirs.isdisjoint(held)
             and theirs.isdisjoint(own.run.reached)
-            and _used(sources, other, foreign.run, theirs)
+            and sources.uses(other, foreign.run, theirs)
         ):
             if _runs_through(analysis, foreign.run, held, theirs):
                 return Left(step, foreign, other, own)
             if _runs_through(analysis, own.run, theirs, held):
                 return Left(step, foreign, other, own, _entered(analysis, foreign.run, theirs, held))
     return None
-
-
-def _used(sources: GradientSources, other: Step, run: Backward, tensors: set[int]) -> bool:
-    """Whether a step used what a run had computed for all of these."""
-    return all(
-        any(each.run.index == run.index for each in sources.consumed(other, parameter).contributions)
-        for parameter in other.parameters
-        if parameter.tensor in tensors
-    )
 
 
 def _runs_through(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> bool:

@@ -22,9 +22,7 @@ def frozen_at_zero(analysis: Analysis) -> Iterator[Problem]:
         names = names_of(analysis, tensors)
         them = agree(names, "it", "them")
         stepped = {step.optimizer for step in analysis.capture.steps}
-        held = [
-            o for o in analysis.capture.placement.optimizers if o.id in stepped and not set(tensors).isdisjoint(o.held)
-        ]
+        held = [o for o in analysis.capture.placement.holding(tensors) if o.id in stepped]
         yield Problem(
             "warning" if held else "info",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen while all of {agree(names, 'its', 'their')} values "

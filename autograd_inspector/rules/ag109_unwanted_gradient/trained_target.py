@@ -24,7 +24,7 @@ def learning_teachers(analysis: Analysis) -> Iterator[Problem]:
 def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
     names = [name_of(analysis, tensor) for tensor in sorted(found.tensors)]
     them = agree(names, "it", "them")
-    holders = [o for o in analysis.capture.placement.optimizers if o.steps and set(found.tensors) & set(o.held)]
+    holders = [o for o in analysis.capture.placement.holding(found.tensors) if o.steps]
     return Problem(
         "warning",
         f"backward reaches {summarize_names(names)} through the target of `{found.op.name}` alone, and an optimizer steps "

@@ -39,7 +39,7 @@ def _called_by(analysis: Analysis, found: StandingIn) -> Location | None:
 
 def _problem(analysis: Analysis, found: StandingIn, here: Location) -> Problem:
     names = [name_of(analysis, tensor) for tensor in found.tensors]
-    holders = [o for o in analysis.capture.placement.optimizers if not set(found.tensors).isdisjoint(o.held)]
+    holders = analysis.capture.placement.holding(found.tensors)
     return Problem(
         "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} in an optimizer but got no gradient: {found.call.path} is called "

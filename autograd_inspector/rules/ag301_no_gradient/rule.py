@@ -165,7 +165,7 @@ def _finding(
     cures: tuple[Remedies, ...] = (),
 ) -> Problem:
     names = [name_of(analysis, t) for t in tensors]
-    holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
+    holders = analysis.capture.placement.holding(tensors)
     made = analysis.places(*((o, "given to the optimizer here") for o in holders))
     runs = [run for run in analysis.capture.backwards if run.api == "backward"]
     return Problem(

@@ -113,8 +113,7 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
 def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> Problem:
     lost = members[-1]
     names = [name_of(analysis, t) for t in lost.run.reached if t in idle]
-    optimizers = analysis.capture.placement.optimizers
-    holders = [each for each in optimizers if not idle.isdisjoint(each.held)]
+    holders = analysis.capture.placement.holding(idle)
     own = variable(analysis, holders[0]) if holders else "optimizer"
     other = _another_in_its_place(analysis, lost, {each.id for each in holders})
     instead = f"; `{optimizer_name(analysis, other)}.step()`, which runs in between, has none of them" if other else ""

@@ -24,7 +24,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     names = [name_of(analysis, t) for t in swap.tensors]
     new, old = swap.pairs[0]
     optimizer = analysis.capture.placement.optimizers[swap.optimizer]
-    got = {row.tensor: row.state for row in analysis.capture.placement.rows if row.optimizer == optimizer.id}
+    got = {row.tensor: row.state for row in analysis.capture.placement.rows_of.get(optimizer.id, ())}
     kinds = [entry.name for t, _ in swap.pairs for entry in got.get(t, ()) if entry.name != "step"]
     what = f"the {join_names(kinds, 4)}" if kinds else "the state"
     others = [f"{name_of(analysis, to)} that of {name_of(analysis, of)}" for to, of in swap.pairs[1:]]

@@ -50,5 +50,5 @@ def _problem(analysis: Analysis, lost: LostState) -> Problem:
 
 def _entries(analysis: Analysis, optimizer: int) -> list[str]:
     """What the optimizer keeps for a parameter."""
-    rows = (row for row in analysis.capture.placement.rows if row.optimizer == optimizer)
+    rows = analysis.capture.placement.rows_of.get(optimizer, ())
     return list(dict.fromkeys(entry.name for row in rows for entry in row.state if entry.key != "step"))
