@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.remedy import Remedies, Remedy
+from autograd_inspector.model.remedy import Remedies
+from autograd_inspector.model.remedy_base import Remedy
 
 
 def at_line(analysis: Analysis, site: int, change: Callable[[Location], Remedy]) -> tuple[Remedies, ...]:

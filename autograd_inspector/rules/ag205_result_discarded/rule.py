@@ -89,8 +89,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
     yield from left_in(analysis)
-    yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
-    yield from (_begun_anew(analysis, load) for load in loads_begun_anew(analysis))
+    yield from (_lost_load(analysis, load, begun_anew=False) for load in lost_loads(analysis))
+    yield from (_lost_load(analysis, load, begun_anew=True) for load in loads_begun_anew(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
     yield from unread_derivatives(analysis)
     yield from not_returned(analysis)
@@ -224,35 +224,22 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
         )
 
 
-def _lost_load(analysis: Analysis, found: LostLoad) -> Problem:
-    """Values of a checkpoint that a forward overwrites."""
+def _lost_load(analysis: Analysis, found: LostLoad, *, begun_anew: bool) -> Problem:
+    """Values of a checkpoint that a forward overwrites, or an initialization."""
     names = names_of(analysis, found.tensors)
-    by = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes))
+    by, it = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes)), agree(names, "it", "them")
+    how = f"initializes {it} again" if begun_anew else f"in the next forward overwrites {it}"
     return Problem(
         "warning",
-        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} in the next forward "
-        f"overwrites {agree(names, 'it', 'them')} before anything is computed with {agree(names, 'it', 'them')}",
-        "Save with the model that its parameters are initialized: keep the flag in a registered buffer, which is part of "
-        "the state_dict, and check it first.",
+        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} {how} before anything is "
+        f"computed with {it}",
+        "Initialize first, and load afterwards; or initialize only the layers that are not loaded."
+        if begun_anew
+        else "Save with the model that its parameters are initialized: keep the flag in a registered buffer, which is part "
+        "of the state_dict, and check it first.",
         analysis.places(
-            *((op, "overwritten here") for op in found.writes), (found.loaded, "loaded here, without effect")
-        ),
-        tuple(names),
-        ops=(found.writes[0].index,),
-    )
-
-
-def _begun_anew(analysis: Analysis, found: LostLoad) -> Problem:
-    """Values of a checkpoint that an initialization overwrites."""
-    names = names_of(analysis, found.tensors)
-    by = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes))
-    return Problem(
-        "warning",
-        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} initializes "
-        f"{agree(names, 'it', 'them')} again before anything is computed with {agree(names, 'it', 'them')}",
-        "Initialize first, and load afterwards; or initialize only the layers that are not loaded.",
-        analysis.places(
-            *((op, "initialized again here") for op in found.writes), (found.loaded, "loaded here, without effect")
+            *((op, "initialized again here" if begun_anew else "overwritten here") for op in found.writes),
+            (found.loaded, "loaded here, without effect"),
         ),
         tuple(names),
         ops=(found.writes[0].index,),
