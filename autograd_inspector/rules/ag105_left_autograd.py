@@ -13,7 +13,7 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
-from autograd_inspector.analysis.gradient_cuts.left_torch import (
+from autograd_inspector.analysis.gradients.left_torch import (
     cuts_by_line,
     detached_before,
     line_or_site,

@@ -9,9 +9,9 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.values import looked_up_softly, sampled_through, straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
-from autograd_inspector.analysis.gradient_cuts.hidden_samples import half_hidden
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
+from autograd_inspector.analysis.gradients.hidden_samples import half_hidden
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity

@@ -14,7 +14,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
-from autograd_inspector.analysis.gradient_cuts.reentrant_checkpoints import (
+from autograd_inspector.analysis.gradients.reentrant_checkpoints import (
     parameters_inside,
     reentrant_checkpoint,
     within_checkpoint,

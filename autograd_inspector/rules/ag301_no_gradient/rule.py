@@ -8,8 +8,8 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.gradient_cuts.left_as_indices import exports_of
 from autograd_inspector.analysis.gradients.hidden_inputs import hidden_inputs
+from autograd_inspector.analysis.losses.left_as_indices import exports_of
 from autograd_inspector.analysis.modules.called_elsewhere import used_elsewhere
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameters.unrecorded import unrecorded
+from autograd_inspector.analysis.modules.unrecorded import unrecorded
 from autograd_inspector.model.location import Location
 
 

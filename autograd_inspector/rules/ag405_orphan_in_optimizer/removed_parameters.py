@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameters.removed import is_gone, left_in_models, were_merged
+from autograd_inspector.analysis.modules.removed_parameters import is_gone, left_in_models, were_merged
 from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
