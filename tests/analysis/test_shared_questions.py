@@ -105,6 +105,7 @@ def test_whether_a_step_used_what_a_backward_computed():
     second = program.backward(program.call("mul", w, x), stale=(w,))
     other = program.step(optimizer, gradient=gradient)
     sources = GradientSources(program.analysis)
-    assert sources.uses(one, first, [w]) and sources.uses(other, second, [w])
+    assert sources.uses(one, first, [w])
+    assert sources.uses(other, second, [w])
     assert not sources.uses(one, second, [w])
     assert sources.uses(one, second, [])  # Nothing was asked about.

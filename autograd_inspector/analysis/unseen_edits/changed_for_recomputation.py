@@ -10,8 +10,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.unseen_edits.recomputed_forwards import Forwards, key_of
 from autograd_inspector.analysis.unseen_edits.standing import Edits
 from autograd_inspector.model.op import Op, Trait, Write
-
-_MODIFIED = "modified by an inplace operation"
+from autograd_inspector.model.torch_errors import TorchError, says
 
 
 def changed_before_recomputation(
@@ -71,7 +70,7 @@ def _records(analysis: Analysis, op: Op) -> bool:
 
 def _failed(analysis: Analysis) -> frozenset[int]:
     """The ops of backwards that raised, for what was saved was modified: no gradient came of these."""
-    runs = (run for run in analysis.capture.backwards if _MODIFIED in run.error)
+    runs = (run for run in analysis.capture.backwards if says(run.error, TorchError.MODIFIED_IN_PLACE))
     return frozenset(index for run in runs for index in range(run.start, run.end))
 
 
