@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.of_a_probe import Probe, probes
+from autograd_inspector.analysis.gradients.of_a_probe import probes
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
@@ -21,23 +21,19 @@ from autograd_inspector.model.wording import agree, summarize_names
 def left_by_probes(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
     """One finding for each line whose backward leaves such gradients."""
     for probe in probes(analysis, sources):
-        yield _finding(analysis, probe)
-
-
-def _finding(analysis: Analysis, probe: Probe) -> Problem:
-    names = names_of(analysis, probe.tensors)
-    inputs = summarize_names(name_of(analysis, tensor) for tensor in probe.inputs)
-    return Problem(
-        "warning",
-        f"a backward() that the program ran for the gradient of {inputs} also adds its gradients to {summarize_names(names)}: it comes "
-        f"after the backward() of the training loss, and step() updates {agree(names, 'it', 'them')} with the sum",
-        f"Take the gradient of {inputs} alone: `torch.autograd.grad(loss, {inputs})` does not write to `.grad` of the parameters. Or "
-        "run this backward() before the gradients are cleared for the training loss.",
-        analysis.places(
-            (probe.run.run, "adds gradients to those of the training loss here"),
-            (probe.own.run, "training loss backpropagated here"),
-            (probe.step, "step() uses the sum here"),
-        ),
-        tuple(names),
-        ops=(probe.step.op,),
-    )
+        names = names_of(analysis, probe.tensors)
+        inputs = summarize_names(name_of(analysis, tensor) for tensor in probe.inputs)
+        yield Problem(
+            "warning",
+            f"a backward() that the program ran for the gradient of {inputs} also adds its gradients to {summarize_names(names)}: it comes "
+            f"after the backward() of the training loss, and step() updates {agree(names, 'it', 'them')} with the sum",
+            f"Take the gradient of {inputs} alone: `torch.autograd.grad(loss, {inputs})` does not write to `.grad` of the parameters. Or "
+            "run this backward() before the gradients are cleared for the training loss.",
+            analysis.places(
+                (probe.run.run, "adds gradients to those of the training loss here"),
+                (probe.own.run, "training loss backpropagated here"),
+                (probe.step, "step() uses the sum here"),
+            ),
+            tuple(names),
+            ops=(probe.step.op,),
+        )

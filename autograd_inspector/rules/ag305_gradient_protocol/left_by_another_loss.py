@@ -22,31 +22,27 @@ from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clear
 def left_by_another_loss(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
     """One finding for each line whose gradients are left."""
     for left, tensors in losses_through_others(analysis, sources):
-        yield _problem(analysis, left, tensors)
+        names = names_of(analysis, tensors)
+        optimizers = analysis.capture.placement.optimizers
+        own, other = (variable(analysis, optimizers[step.optimizer]) for step in (left.step, left.other))
+        yield Problem(
+            "warning",
+            f"the loss that {other}.step() was called for also left gradients in {summarize_names(names)} as well; nothing cleared "
+            f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
+            f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
+            f"{agree(names, 'its', 'their')} own loss.",
+            analysis.places(
+                (left.entered, "used with its graph here"),
+                (left.own.run, "added to the gradients of another loss here"),
+                (left.foreign.run, "gradients of the other loss left here"),
+                (left.step, "step() uses the sum here"),
+            ),
+            tuple(names),
+            ops=(left.step.op,),
+            cures=tuple(added_between(analysis, clearing_call(analysis, left.step, left.own.start), left.own.run.site)),
+        )
 
 
 def _detached(left: Left) -> str:
     """What else can be done where the one loss does not need the graph of the other network, and how the rest begins."""
     return "detach() what goes into the network of the first loss, or c" if left.entered is not None else "C"
-
-
-def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
-    names = names_of(analysis, tensors)
-    optimizers = analysis.capture.placement.optimizers
-    own, other = (variable(analysis, optimizers[step.optimizer]) for step in (left.step, left.other))
-    return Problem(
-        "warning",
-        f"the loss that {other}.step() was called for also left gradients in {summarize_names(names)} as well; nothing cleared "
-        f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
-        f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
-        f"{agree(names, 'its', 'their')} own loss.",
-        analysis.places(
-            (left.entered, "used with its graph here"),
-            (left.own.run, "added to the gradients of another loss here"),
-            (left.foreign.run, "gradients of the other loss left here"),
-            (left.step, "step() uses the sum here"),
-        ),
-        tuple(names),
-        ops=(left.step.op,),
-        cures=tuple(added_between(analysis, clearing_call(analysis, left.step, left.own.start), left.own.run.site)),
-    )

@@ -22,29 +22,27 @@ def only_the_last(analysis: Analysis) -> Iterator[Problem]:
     Where a round drops as many as its data want (a loss that is NaN, or small enough), another drops none.
     """
     for ops in losses_of_one_step(analysis):
-        yield _finding(analysis, ops)
-
-
-def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
-    last = ops[-1]
-    variable = next((name for t in last.outputs if (name := analysis.capture.tensors[t].variable)), "the loss")
-    names = names_of(analysis, last.outputs)
-    run = next(run for run in analysis.timeline.runs.since(last.index) if set(run.roots) & set(last.outputs))
-    before = len(ops) - 1
-    unserved = names_of(analysis, starved_without(analysis, ops[:-1], run))
-    starved = f"; {summarize_names(unserved)} {agree(unserved, 'gets', 'get')} no gradient at all" if unserved else ""
-    return Problem(
-        "warning",
-        f"{variable} is computed {len(ops)} times for each step, and backward() runs only from the last one: the "
-        f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its graph', 'their graphs')}, and "
-        f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
-        "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
-        analysis.places((last, "computed again here"), (run, "backward of the last one")),
-        (*names, *unserved),
-        (f"{summarize_names(names)}: nothing else reads the earlier results of this line in the same iteration.",),
-        tuple(op.index for op in ops),
-        tuple(_added(analysis, last, run)),
-    )
+        last = ops[-1]
+        variable = next((name for t in last.outputs if (name := analysis.capture.tensors[t].variable)), "the loss")
+        names = names_of(analysis, last.outputs)
+        run = next(run for run in analysis.timeline.runs.since(last.index) if set(run.roots) & set(last.outputs))
+        before = len(ops) - 1
+        unserved = names_of(analysis, starved_without(analysis, ops[:-1], run))
+        starved = (
+            f"; {summarize_names(unserved)} {agree(unserved, 'gets', 'get')} no gradient at all" if unserved else ""
+        )
+        yield Problem(
+            "warning",
+            f"{variable} is computed {len(ops)} times for each step, and backward() runs only from the last one: the "
+            f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its graph', 'their graphs')}, and "
+            f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
+            "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
+            analysis.places((last, "computed again here"), (run, "backward of the last one")),
+            (*names, *unserved),
+            (f"{summarize_names(names)}: nothing else reads the earlier results of this line in the same iteration.",),
+            tuple(op.index for op in ops),
+            tuple(_added(analysis, last, run)),
+        )
 
 
 def _added(analysis: Analysis, loss: Op, run: Backward) -> Iterator[Remedies]:

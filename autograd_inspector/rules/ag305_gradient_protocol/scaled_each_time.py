@@ -19,26 +19,22 @@ from autograd_inspector.model.wording import summarize_names
 def scaled_each_time(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
     """One finding for each line: what it scales is the sum so far, and the next backward adds to that."""
     for step, ops, tensors in scaled_with_each_backward(analysis, sources):
-        yield _problem(analysis, step, ops, tensors)
-
-
-def _problem(analysis: Analysis, step: Step, ops: list[Op], tensors: list[int]) -> Problem:
-    names = names_of(analysis, tensors)
-    again = next(run for run in analysis.capture.backwards if run.start > ops[0].index)
-    return Problem(
-        "warning",
-        f"`{ops[0].name}` scales the gradients of {summarize_names(names)} after each of {len(ops)} backward() calls "
-        f"that belong to one step(): what the first one added is scaled {len(ops)} times, what the last one added once",
-        "Scale them once, after the last backward() and before step(), or scale each loss instead.",
-        analysis.places(
-            (ops[-1], "scaled each time here"),
-            (again, "next backward() adds to it here"),
-            (step, "step() uses the sum here"),
-        ),
-        tuple(names),
-        ops=(step.op,),
-        cures=tuple(_once(analysis, ops[-1], step)),
-    )
+        names = names_of(analysis, tensors)
+        again = next(run for run in analysis.capture.backwards if run.start > ops[0].index)
+        yield Problem(
+            "warning",
+            f"`{ops[0].name}` scales the gradients of {summarize_names(names)} after each of {len(ops)} backward() calls "
+            f"that belong to one step(): what the first one added is scaled {len(ops)} times, what the last one added once",
+            "Scale them once, after the last backward() and before step(), or scale each loss instead.",
+            analysis.places(
+                (ops[-1], "scaled each time here"),
+                (again, "next backward() adds to it here"),
+                (step, "step() uses the sum here"),
+            ),
+            tuple(names),
+            ops=(step.op,),
+            cures=tuple(_once(analysis, ops[-1], step)),
+        )
 
 
 def _once(analysis: Analysis, last: Op, step: Step) -> Iterator[Remedies]:

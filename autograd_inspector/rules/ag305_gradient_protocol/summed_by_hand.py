@@ -12,29 +12,23 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.protocol import cleared_after, optimizer_name
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.summed_by_hand import sums_over_steps
-from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import summarize_names
 
 
 def summed_by_hand(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that steps."""
     for step, added in sums_over_steps(analysis):
-        yield _problem(analysis, step, added)
-
-
-def _problem(analysis: Analysis, step: Step, added: dict[int, Op]) -> Problem:
-    names = [name_of(analysis, tensor) for tensor in added]
-    return Problem(
-        "warning",
-        f"{summarize_names(names)} still had the .grad of the previous step when the program added to it, and nothing cleared "
-        "it: gradients add up from step to step",
-        f"Call `{optimizer_name(analysis, step)}.zero_grad()` right after step().",
-        analysis.places(
-            (next(iter(added.values())), "added to old gradients here"), (step, "step() uses the sum here")
-        ),
-        tuple(names),
-        ops=(step.op,),
-        cures=tuple(cleared_after(analysis, step)),
-    )
+        names = [name_of(analysis, tensor) for tensor in added]
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} still had the .grad of the previous step when the program added to it, and nothing cleared "
+            "it: gradients add up from step to step",
+            f"Call `{optimizer_name(analysis, step)}.zero_grad()` right after step().",
+            analysis.places(
+                (next(iter(added.values())), "added to old gradients here"), (step, "step() uses the sum here")
+            ),
+            tuple(names),
+            ops=(step.op,),
+            cures=tuple(cleared_after(analysis, step)),
+        )

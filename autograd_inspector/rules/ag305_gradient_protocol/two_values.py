@@ -15,7 +15,6 @@ from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.at_two_values import (
-    Pair,
     added_at_new_points,
     descends,
     evaluated_at_several,
@@ -65,32 +64,28 @@ def _loss_line(analysis: Analysis, contribution: Contribution, role: str) -> tup
 def moved_between(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
     """One finding for each line at which a second gradient is added to the one that has moved the parameters."""
     for pair, moved, whole in added_at_new_points(analysis, sources):
-        yield _perturbed(analysis, sources, pair, moved, whole=whole)
-
-
-def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: list[int], *, whole: bool) -> Problem:
-    step, first, second = pair.step, pair.first, pair.second
-    names = names_of(analysis, moved)
-    moving = driven_by(analysis, moved, first.end, second.start)
-    writes = [op for tensor in moved for op in moving.storages.get(analysis.capture.tensors[tensor].storage, ())]
-    again = same_batch(analysis, first.run, second.run, sources.since(step), step.at)
-    wrong = whole and again and not descends(analysis, moving, writes, pair)
-    text = f"{summarize_names(names)} {agree(names, 'was', 'were')} moved by {agree(names, 'its', 'their')} gradients, and the gradients at the new point are added to those at the old one: nothing cleared them, and step() uses the sum"
-    clearing = clearing_call(analysis, step, first.start)
-    fix = f"Call `{clearing}` between the two backward() calls, after the gradients have moved the parameters."
-    if not wrong:
-        fix = f"If the step should use only the gradients at the new point: {fix[0].lower()}{fix[1:]}"
-    return Problem(
-        "warning" if wrong else "info",
-        text,
-        fix,
-        analysis.places(
-            (second.run, "added to the gradients of the old point here"),
-            (writes[0], "moved by its gradients here"),
-            (first.run, "gradients at the old point computed here"),
-            (step, "step() uses the sum here"),
-        ),
-        tuple(names),
-        ops=(step.op,),
-        cures=tuple(added_between(analysis, clearing, second.run.site)) if wrong else (),
-    )
+        step, first, second = pair.step, pair.first, pair.second
+        names = names_of(analysis, moved)
+        moving = driven_by(analysis, moved, first.end, second.start)
+        writes = [op for tensor in moved for op in moving.storages.get(analysis.capture.tensors[tensor].storage, ())]
+        again = same_batch(analysis, first.run, second.run, sources.since(step), step.at)
+        wrong = whole and again and not descends(analysis, moving, writes, pair)
+        text = f"{summarize_names(names)} {agree(names, 'was', 'were')} moved by {agree(names, 'its', 'their')} gradients, and the gradients at the new point are added to those at the old one: nothing cleared them, and step() uses the sum"
+        clearing = clearing_call(analysis, step, first.start)
+        fix = f"Call `{clearing}` between the two backward() calls, after the gradients have moved the parameters."
+        if not wrong:
+            fix = f"If the step should use only the gradients at the new point: {fix[0].lower()}{fix[1:]}"
+        yield Problem(
+            "warning" if wrong else "info",
+            text,
+            fix,
+            analysis.places(
+                (second.run, "added to the gradients of the old point here"),
+                (writes[0], "moved by its gradients here"),
+                (first.run, "gradients at the old point computed here"),
+                (step, "step() uses the sum here"),
+            ),
+            tuple(names),
+            ops=(step.op,),
+            cures=tuple(added_between(analysis, clearing, second.run.site)) if wrong else (),
+        )

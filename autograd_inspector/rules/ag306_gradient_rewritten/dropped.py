@@ -11,7 +11,6 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.dropped_each_time import dropped_in_each_step
-from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -19,19 +18,15 @@ from autograd_inspector.model.wording import agree, summarize_names
 def dropped_each_time(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that drops."""
     for site, tensors, step in dropped_in_each_step(analysis):
-        yield _problem(analysis, site, tensors, step)
-
-
-def _problem(analysis: Analysis, site: int, tensors: list[int], step: Step) -> Problem:
-    names = names_of(analysis, tensors)
-    return Problem(
-        "info",
-        f"the gradients of {summarize_names(names)} are dropped between backward() and step(), at every step: "
-        f"{agree(names, 'it does', 'they do')} not move",
-        f"Remove that line if {agree(names, 'it is', 'they are')} to learn. To freeze {agree(names, 'it', 'them')}, set "
-        "requires_grad to False, which saves the computation as well.",
-        analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
-        tuple(names),
-        ops=(step.op,),
-        cures=tuple(left_out(analysis, site)),
-    )
+        names = names_of(analysis, tensors)
+        yield Problem(
+            "info",
+            f"the gradients of {summarize_names(names)} are dropped between backward() and step(), at every step: "
+            f"{agree(names, 'it does', 'they do')} not move",
+            f"Remove that line if {agree(names, 'it is', 'they are')} to learn. To freeze {agree(names, 'it', 'them')}, set "
+            "requires_grad to False, which saves the computation as well.",
+            analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
+            tuple(names),
+            ops=(step.op,),
+            cures=tuple(left_out(analysis, site)),
+        )

@@ -19,21 +19,17 @@ def kept_in_state(analysis: Analysis) -> Iterator[Problem]:
     The same gradient tensor served two steps at least. A new one in each step leaves the kept one as it is.
     """
     for (number, entry), tensors in gradients_in_state(analysis).items():
-        yield _problem(analysis, number, entry, tensors)
-
-
-def _problem(analysis: Analysis, number: int, entry: str, tensors: list[int]) -> Problem:
-    optimizer = analysis.capture.placement.optimizers[number]
-    names = [name_of(analysis, tensor) for tensor in tensors]
-    steps = analysis.timeline.steps_of(number).all
-    made = made_by_class(analysis, optimizer, [entry]) or assigned_by_program(analysis, optimizer, [entry])
-    return Problem(
-        "warning",
-        f"{entry} in the state of {optimizer.type} is the same tensor as the .grad of {summarize_names(names)}: "
-        f"backward() and zero_grad() change {entry}, and step() changes {agree(names, 'the gradient', 'the gradients')}",
-        f"Keep a copy: `state[{entry!r}] = p.grad.clone()`.",
-        (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),
-        (*dict.fromkeys(names), entry),
-        ops=(steps[-1].op,) if steps else (),
-        cures=tuple((Substitute(place, "", "{}.clone()"),) for place in made[:1]),
-    )
+        optimizer = analysis.capture.placement.optimizers[number]
+        names = [name_of(analysis, tensor) for tensor in tensors]
+        steps = analysis.timeline.steps_of(number).all
+        made = made_by_class(analysis, optimizer, [entry]) or assigned_by_program(analysis, optimizer, [entry])
+        yield Problem(
+            "warning",
+            f"{entry} in the state of {optimizer.type} is the same tensor as the .grad of {summarize_names(names)}: "
+            f"backward() and zero_grad() change {entry}, and step() changes {agree(names, 'the gradient', 'the gradients')}",
+            f"Keep a copy: `state[{entry!r}] = p.grad.clone()`.",
+            (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),
+            (*dict.fromkeys(names), entry),
+            ops=(steps[-1].op,) if steps else (),
+            cures=tuple((Substitute(place, "", "{}.clone()"),) for place in made[:1]),
+        )
