@@ -11,7 +11,7 @@ from autograd_inspector.advice.older_graphs import older_graph
 from autograd_inspector.advice.remedies.rebound import kept_leaf, written_into_leaf
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.carried_over import given_graph
-from autograd_inspector.analysis.freed_graphs import carried_graph, is_written_again, last_freer, parts_of
+from autograd_inspector.analysis.earlier_graphs.freed import carried_graph, is_written_again, last_freer, parts_of
 from autograd_inspector.analysis.gradients.rebound import Rebound, rebound
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem

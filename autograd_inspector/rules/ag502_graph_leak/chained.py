@@ -8,8 +8,13 @@ from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.graphs import added_without_graph
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.chained_graphs import Line, Link, became_results, edited
-from autograd_inspector.analysis.chained_results import chains_of_results, goes_back, is_consumed, steps_held
+from autograd_inspector.analysis.earlier_graphs.chained_results import (
+    chains_of_results,
+    goes_back,
+    is_consumed,
+    steps_held,
+)
+from autograd_inspector.analysis.earlier_graphs.links import Line, Link, became_results, edited
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Wrap
 from autograd_inspector.model.wording import agree, join_names, summarize_names

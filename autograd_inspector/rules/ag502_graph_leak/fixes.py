@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.chained_graphs import Line, Link, layer_path
+from autograd_inspector.analysis.earlier_graphs.links import Line, Link, layer_path
 from autograd_inspector.analysis.rounds import consuming
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.remedies.left_out import made_once
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.chained_graphs import Line
+from autograd_inspector.analysis.earlier_graphs.links import Line
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.wording import agree, summarize_names

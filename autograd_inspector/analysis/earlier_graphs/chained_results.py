@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.chained_graphs import LINKS, Line, Link, layer_path
+from autograd_inspector.analysis.earlier_graphs.links import LINKS, Line, Link, layer_path
 from autograd_inspector.model.op import Op, Trait
 
 _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
