@@ -51,7 +51,10 @@ def edited_in_recomputation(analysis: Analysis) -> Iterator[PackedEdit]:
             for at in _between(run.start, run.end, (again.get(key, []) for key in saver.keys)):
                 op = capture.ops[at]
                 for name in saver.packed:
-                    edits = (*_edited(analysis, op, name, run.end), *_through_arrays(analysis, op, name, arrays, run))
+                    edits: list[tuple[int, Op | AliasWrite]] = [
+                        *_edited(analysis, op, name, run.end),
+                        *_through_arrays(analysis, op, name, arrays, run),
+                    ]
                     yield from (PackedEdit(run, saver.node, op, name, tensor, by) for tensor, by in edits)
 
 

@@ -13,6 +13,7 @@ from autograd_inspector.analysis.losses.left_as_indices import exports_of
 from autograd_inspector.analysis.modules.called_elsewhere import used_elsewhere
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed
+from autograd_inspector.analysis.modules.unrecorded import unrecorded
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -25,7 +26,7 @@ from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
 from autograd_inspector.rules.ag301_no_gradient.one_for_all import one_for_all
 from autograd_inspector.rules.ag301_no_gradient.received import by_other_ranks
-from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
+from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings
 
 _USE = "Use it in the forward (recompute cached features with grad), or leave it out of the optimizer."
 _ADD = "Include its output in the loss that backward() is called on, or leave it out of the optimizer."
