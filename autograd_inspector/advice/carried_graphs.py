@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.kept_tensors import CACHED, kept_by, siblings_cut_off, stored_detached
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.graphs import (
     computed_again,
     contents_detached,
@@ -124,7 +125,7 @@ def carry_cures(
         return
     held = kept_by(analysis, tensor)
     if held is not None and held.name == CACHED:
-        yield from ((EnterInRounds(place),) for place in analysis.user_frames(held.site, "")[:1])
+        yield from at_line(analysis, held.site, EnterInRounds)
         return
     kept, renewed = _kept(analysis, reader, tensor, freed_by), _read_when_new(analysis, reader, tensor, made)
     if kept and meant and not unstepped and not renewed:
@@ -135,7 +136,7 @@ def carry_cures(
     if unstepped and freed_by.api == run.api == "backward":
         yield from retained(analysis, freed_by)
     for beside in siblings_cut_off(analysis, reader, made):
-        yield from ((AlsoDetach(place),) for place in analysis.user_frames(beside.site, "")[:1])
+        yield from at_line(analysis, beside.site, AlsoDetach)
     if held is not None and held.site >= 0 and not renewed:
         yield from kept_without_graph(analysis, held, made, freed_by)
     elif held is not None:

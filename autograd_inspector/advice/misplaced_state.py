@@ -51,7 +51,7 @@ def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> 
 
 def _raised_for_dtypes(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether a step of it, whoever wrote the class, failed because two tensors are of different dtypes."""
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     return any(says(step.error, TorchError.OTHER_DTYPES) for step in steps)
 
 
@@ -67,7 +67,7 @@ def misplaced(
 
     An error where the step raises, or ``always``.
     """
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     raises = any(step.error for step in steps) or (not steps and refuses(optimizer))
     severity: Severity = "error" if always or raises else "warning"
     message, fix = text
@@ -160,7 +160,7 @@ def _culprit(
     analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]
 ) -> tuple[Location, ...]:
     change = conversion(analysis, optimizer, misplaced_entries)
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     stepped = analysis.user_frames(steps[-1].site, "step() uses the state here") if steps else ()
     loaded = _loaded(analysis, optimizer)
     if change is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_function
+from autograd_inspector.analysis.namespaces import is_value
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.source.fragments import expression

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.advice.namespaces import is_value
+from autograd_inspector.analysis.namespaces import is_value
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.fragments import expression, statement
 from autograd_inspector.source.writing import written

@@ -11,13 +11,6 @@ from autograd_inspector.model.autograd import Node, SavedTensor
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_names import CHECKPOINT
 
-Saved = tuple[Node, SavedTensor]
-
-
-def made_at(node: Node) -> int:
-    """The first op index at which the node's saved tensors were already saved."""
-    return node.op + 1 if node.op >= 0 else max(node.position, 0)
-
 
 def around(analysis: Analysis, op: Op) -> Op | None:
     """The custom Function whose forward ran the op."""
@@ -49,11 +42,6 @@ def saver_name(analysis: Analysis, node: Node) -> str:
     return f"`{op.name}` ({short})" + (f" in {layer}" if layer else "")
 
 
-def recomputes(analysis: Analysis) -> bool:
-    """Whether the program used a reentrant checkpoint, which runs its function again in a backward of its own."""
-    return any(op.has(Trait.FUNCTION) and op.name == CHECKPOINT for op in analysis.capture.ops)
-
-
 def saved_name(analysis: Analysis, node: Node, saved: SavedTensor, edits: Sequence[tuple[Op, Write]] = ()) -> str:
     """The saved tensor's name: its own, that of its memory, what it is modified as, else what the node calls it."""
     if saved.tensor >= 0 and is_named(analysis, saved.tensor):
@@ -68,8 +56,3 @@ def place_of(analysis: Analysis, op: Op) -> str:
     place = analysis.capture.place(op.site)
     inside = " while backward recomputed a checkpoint" if op.has(Trait.BACKWARD) else ""
     return f"{inside} ({place.place})" if place is not None else inside
-
-
-def counter_of(analysis: Analysis, saved: SavedTensor) -> int:
-    """The version counter that autograd compares: its storage's, unless it is a `.data` alias or a view of one."""
-    return analysis.capture.tensors[saved.tensor].counter if saved.tensor >= 0 else saved.storage

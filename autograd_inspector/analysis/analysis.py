@@ -348,11 +348,11 @@ class Analysis:
         updates = (op for op in self.capture.ops if op.name == UPDATE_SCALE and op.inputs)
         return frozenset(op.inputs[0] for op in updates)
 
-    def user_frames(self, site: int, role: str, *, callers: str = CALLER) -> tuple[Location, ...]:
+    def user_frames(self, site: int, role: str) -> tuple[Location, ...]:
         """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""
         frames = self.capture.site(site)
         shown_frames = [frame for frame in frames if not frame.library] or list(frames[:1])
-        return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(shown_frames))
+        return tuple(with_role(frame, role if i == 0 else CALLER) for i, frame in enumerate(shown_frames))
 
     def places(self, *parts: tuple[Sited | int | None, str]) -> tuple[Location, ...]:
         """The user's frames of several records or sites, one after the other, each in its role; of None there are none."""

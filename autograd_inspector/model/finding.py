@@ -37,6 +37,10 @@ class Problem(Struct, frozen=True):
     safe: bool = False
 
 
+Across = tuple[Problem, tuple[int, ...]]
+"""A problem that several ranks have together, and those that have it."""
+
+
 class Finding(Struct, frozen=True, omit_defaults=True):
     """A problem, with the code and the name of the rule that found it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -34,6 +35,11 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
         for row in self.rows:
             rows_of_optimizer.setdefault(row.optimizer, []).append(row)
         return rows_of_optimizer
+
+    def holding(self, tensors: Iterable[int]) -> list[OptimizerRecord]:
+        """The optimizers that hold some of the tensors."""
+        wanted = set(tensors)
+        return [optimizer for optimizer in self.optimizers if not wanted.isdisjoint(optimizer.held)]
 
     def standing(self, row: ParameterRow) -> Standing:
         """What a row is to models and optimizers."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from msgspec.structs import replace
+from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, undetached
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import NAMELESS, name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.advice.spelling import is_path
-from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
+from autograd_inspector.analysis.gradients.left_torch import (
+    cuts_by_line,
+    detached_before,
+    line_or_site,
+    taken_out,
+    way_out,
+)
 from autograd_inspector.analysis.op_kinds import OpKind, followed, is_a, spelled
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
@@ -51,9 +57,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from _refused(analysis)
     yield from _not_gathered(analysis)
-    for cut in _by_line(analysis, caused_by(analysis, "left autograd", "collective")):
-        op = _way_out(analysis, cut.ops[0])
-        taken = _taken_out(analysis, op)
+    for cut in cuts_by_line(analysis, caused_by(analysis, "left autograd", "collective")):
+        op = way_out(analysis, cut.ops[0])
+        taken = taken_out(analysis, op)
         left = is_a(op.name, OpKind.EXTRACTS)
         way = " and ".join([*(_spelled(o) for o in ([] if left else taken)), _spelled(op)])
         what = _named_sources(analysis, cut)
@@ -75,7 +81,7 @@ def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
     """The value itself, where all that lies between is a copy of it; a list of tensors is joined."""
     tensors = analysis.capture.tensors
     if op.name == "all_gather":
-        yield from ((KeepOwnPart(place),) for place in analysis.user_frames(op.site, "")[:1])
+        yield from at_line(analysis, op.site, KeepOwnPart)
     shapes = {tensors[t].shape for o in (op, *taken) for t in (*o.inputs, *o.outputs)}
     if op.has(Trait.COLLECTIVE) or not all(differentiable(tensors[t].dtype) for t in op.outputs):
         return
@@ -89,53 +95,9 @@ def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
         if place is not None:
             yield (TakeOff(place, shown=True),)
     elif len(shapes) == 1:
-        before = _detached_before(analysis, op, *taken)
+        before = detached_before(analysis, op, *taken)
         yield from attached(analysis, [op, *taken, *before]) if before else ()
         yield from attached(analysis, [op, *taken])
-
-
-def _detached_before(analysis: Analysis, *ops: Op) -> list[Op]:
-    """Where what left autograd had been cut off by a line before: both go, or the one would only bring the other up."""
-    found: list[Op] = []
-    todo = [tensor for op in ops for tensor in op.inputs]
-    for tensor in todo:  # It grows on the way.
-        made = analysis.flow.birth(tensor)
-        if made is None or made in (*ops, *found):
-            continue
-        if is_a(made.name, OpKind.DETACHES) and any(analysis.capture.tensors[t].requires_grad for t in made.inputs):
-            found.append(made)
-        elif is_a(made.name, OpKind.VIEWS):
-            todo += made.inputs[:1]
-    return found
-
-
-def _by_line(analysis: Analysis, cuts: Iterable[GradientCut]) -> Iterator[GradientCut]:
-    """Of one line that takes several values out, and brings them back perhaps, one record."""
-    cut_of_line: dict[tuple[str, int, int], GradientCut] = {}
-    for cut in cuts:
-        key = (*_line(analysis, cut.ops[0]), cut.added)
-        one = cut_of_line.setdefault(key, cut)
-        if one is not cut:
-            parameters = tuple(dict.fromkeys((*one.parameters, *cut.parameters)))
-            ops, fatal = (*one.ops, *cut.ops), one.fatal or cut.fatal
-            cut_of_line[key] = replace(one, ops=ops, parameters=parameters, fatal=fatal)
-    yield from cut_of_line.values()
-
-
-def _way_out(analysis: Analysis, op: Op) -> Op:
-    """Of ``x.detach().numpy()`` the second part."""
-    if not is_a(op.name, OpKind.DETACHES):
-        return op
-    later = analysis.capture.ops[op.index + 1 :]
-    return next((o for o in later if is_a(o.name, OpKind.EXTRACTS) and set(o.inputs) & set(op.outputs)), op)
-
-
-def _taken_out(analysis: Analysis, op: Op) -> list[Op]:
-    """The op that took the value out of torch before this one brought it back."""
-    out = [
-        o for o in analysis.capture.ops[: op.index] if is_a(o.name, OpKind.EXTRACTS) and set(o.inputs) & set(op.inputs)
-    ]
-    return out[-1:]
 
 
 def _spelled(op: Op) -> str:
@@ -145,15 +107,11 @@ def _spelled(op: Op) -> str:
 
 def _named_sources(analysis: Analysis, cut: GradientCut) -> str:
     """What the line took the values of."""
-    ops = [o for o in cut.ops if _line(analysis, o) == _line(analysis, cut.ops[0])]
+    ops = [o for o in cut.ops if line_or_site(analysis, o) == line_or_site(analysis, cut.ops[0])]
     filled = {write.tensor for o in ops for write in o.writes if o.has(Trait.COLLECTIVE)}
     source_names = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs if t not in filled]
     named = [name for name in source_names if not name.startswith(NAMELESS)]
     return join_names(named or source_names, 3)
-
-
-def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
-    return line_of(analysis, op.site) or ("", op.site)
 
 
 def _rewrap_fix(op: Op, source: str) -> str:
@@ -205,5 +163,5 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
-            cures=tuple((Operand(place, "first", "{}.detach()"),) for place in analysis.user_frames(op.site, "")[:1]),
+            cures=at_line(analysis, op.site, lambda place: Operand(place, "first", "{}.detach()")),
         )

@@ -86,7 +86,7 @@ def _no_epsilon(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Prob
         return
     names = summarize_names(row.name for row in concerned)
     eps = optimizer.groups[concerned[0].group]["eps"]
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     yield Problem(
         "warning",
         f"{optimizer.type} keeps the state of {names} in float16, where eps={eps:g} rounds to 0: if the squares of "
@@ -118,7 +118,7 @@ def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator
                 for row in rows_of(analysis, optimizer)
                 if any(e.name in kinds and e.dtype == after for e in row.state)
             ]
-            raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+            raised = any(step.error for step in analysis.timeline.steps_of(optimizer.id).all)
             yield Problem(
                 "error" if raised else "warning",
                 f"{load.api} cast {join_names((f'`{name}`' for name in kinds), 4)} of {summarize_names(r.name for r in rows)} from "

@@ -45,7 +45,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.Embedding (sparse), torch.optim.SparseAdam.
     """
     for event in analysis.capture.events_of(SparseGradientsMet):
-        steps = [step for step in analysis.capture.steps if step.optimizer == event.optimizer and step.error]
+        steps = [step for step in analysis.timeline.steps_of(event.optimizer).all if step.error]
         for step in steps[-1:]:
             yield _finding(analysis, event, step)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
@@ -186,7 +187,7 @@ def _cast(analysis: Analysis, op: Op, met: list[int]) -> Iterator[Remedies]:
         return
     dtype = parameters.pop()
     method = f"{{}}.to(torch.{dtype})" if dtype != "float32" else "{}.float()"
-    yield from ((Operand(place, "argument", method),) for place in analysis.user_frames(op.site, "")[:1])
+    yield from at_line(analysis, op.site, lambda place: Operand(place, "argument", method))
 
 
 def _rank(origin: Origin, record: TensorRecord) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.vitals.depth import Layer, Trend, trend_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -84,8 +85,6 @@ def _flat_between(analysis: Analysis, first: Layer, last: Layer) -> tuple[Op, ..
         for op in analysis.capture.ops[first.op.index : last.op.index]
         if op.name in SATURATING and not op.name.startswith("relu") and op.recorded
     ]
-    kinds: dict[str, list[Op]] = {}
-    for op in ops:
-        kinds.setdefault(op.name, []).append(op)
+    kinds = grouped(ops, lambda op: op.name)
     most = max(kinds, key=lambda name: len(kinds[name]), default="")
     return tuple(kinds.get(most, ()))

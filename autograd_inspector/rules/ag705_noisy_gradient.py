@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.vitals.noise import Noisy, noisy_layers
+from autograd_inspector.analysis.vitals.noise import noisy_layers
 from autograd_inspector.model.finding import Problem
 
 
@@ -50,22 +50,18 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         McCandlish, Kaplan, Amodei et al., "An Empirical Model of Large-Batch Training", 2018.
     """
     for noisy in noisy_layers(analysis.capture):
-        yield _problem(analysis, noisy)
-
-
-def _problem(analysis: Analysis, noisy: Noisy) -> Problem:
-    name = name_of(analysis, noisy.layer.vitals.tensor)
-    return Problem(
-        "info",
-        f"the gradient of {name} is all noise: its mean cosine similarity to the gradient of the previous step is "
-        f"{abs(noisy.cosine):.2f}, that of the layers around it {noisy.around:.2f}",
-        "Check that the targets and the inputs of this layer belong together. A larger batch, or gradient accumulation, "
-        "averages noise out.",
-        analysis.user_frames(noisy.layer.op.site, "used here"),
-        (name,),
-        (
-            f"Over {noisy.steps:,} steps. The noise scale of the layers around it is about {noisy.scale:.1f} times the "
-            "batch size.",
-        ),
-        (noisy.layer.op.index,),
-    )
+        name = name_of(analysis, noisy.layer.vitals.tensor)
+        yield Problem(
+            "info",
+            f"the gradient of {name} is all noise: its mean cosine similarity to the gradient of the previous step is "
+            f"{abs(noisy.cosine):.2f}, that of the layers around it {noisy.around:.2f}",
+            "Check that the targets and the inputs of this layer belong together. A larger batch, or gradient accumulation, "
+            "averages noise out.",
+            analysis.user_frames(noisy.layer.op.site, "used here"),
+            (name,),
+            (
+                f"Over {noisy.steps:,} steps. The noise scale of the layers around it is about {noisy.scale:.1f} times the "
+                "batch size.",
+            ),
+            (noisy.layer.op.index,),
+        )

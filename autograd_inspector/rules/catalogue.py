@@ -12,13 +12,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.edit import Written
-from autograd_inspector.model.finding import Finding, Problem
+from autograd_inspector.model.finding import Across, Finding, Problem
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 
 Check = Callable[[Analysis], Iterable[Problem]]
-Across = tuple[Problem, tuple[int, ...]]
-"""A problem, and the ranks that have it."""
 Compare = Callable[[Mapping[int, RankSummary], RankedPlacement], Iterable[Across]]
 Write = Callable[[Problem], Written]
 

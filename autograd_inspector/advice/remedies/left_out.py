@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.remedy import Remedies, Remove, RunOnce
@@ -12,7 +13,7 @@ from autograd_inspector.model.rewrites import InConstructor
 
 def left_out(analysis: Analysis, site: int) -> Iterator[Remedies]:
     """The statement that ran at a site, in the innermost function of the program."""
-    yield from ((Remove(place),) for place in analysis.user_frames(site, "")[:1])
+    yield from at_line(analysis, site, Remove)
 
 
 def unhooked(analysis: Analysis, hook: TensorHook) -> Iterator[Remedies]:

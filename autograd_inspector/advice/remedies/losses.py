@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.inputs import Swapped, WrongInput
 from autograd_inspector.analysis.losses.paired import Paired
@@ -45,7 +46,7 @@ def _classes(analysis: Analysis, loss: Op) -> int:
 
 def prediction_first(analysis: Analysis, found: Swapped) -> Iterator[Remedies]:
     """The arguments in their order."""
-    yield from ((SwapArguments(place),) for place in analysis.user_frames(found.loss.site, "")[:1])
+    yield from at_line(analysis, found.loss.site, SwapArguments)
 
 
 def of_one_shape(analysis: Analysis, found: Paired) -> Iterator[Remedies]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from autograd_inspector.advice.optimizer_snippets import collected, group_added, model_of, remade, state_moved, stepper
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -42,7 +43,7 @@ def made_afterwards(
             if step.optimizer == optimizer.id
         ]
         made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
-        yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
+        yield from at_line(analysis, first.site, lambda place: Insert(place, made))
 
 
 def _gives_it(analysis: Analysis, optimizer: OptimizerRecord, place: Location) -> bool:
@@ -146,11 +147,11 @@ _SUBMODULE = re.compile(r'\.get_submodule\("([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"\)
 
 def required(analysis: Analysis, parameters: Collection[int], *, grad: bool) -> Iterator[Remedies]:
     """A part of a model that an optimizer holds is frozen before that is made, or (``grad``) requires grad."""
-    held = [o for o in analysis.capture.placement.optimizers if not set(parameters).isdisjoint(o.held)]
+    held = analysis.capture.placement.holding(parameters)
     collection, _ = collected(analysis, parameters)
     whole = _SUBMODULE.sub(lambda found: f".{found[1]}", collection.removesuffix(".parameters()"))
     if not held or not collection:
         return
     one_by_one = not collection.endswith(".parameters()")
     text = f"for p in {collection}:\n    p.requires_grad_({grad})" if one_by_one else f"{whole}.requires_grad_({grad})"
-    yield from ((Insert(place, text),) for place in analysis.user_frames(held[0].site, "")[:1])
+    yield from at_line(analysis, held[0].site, lambda place: Insert(place, text))

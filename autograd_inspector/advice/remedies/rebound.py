@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.rebound import Rebound
 from autograd_inspector.model.remedy import Remedies, WriteInto
@@ -16,4 +17,4 @@ def written_into_leaf(name: str) -> str:
 
 def kept_leaf(analysis: Analysis, found: Rebound) -> Iterator[Remedies]:
     """The line that made the replacement writes into the leaf."""
-    yield from ((WriteInto(place, recorded=True),) for place in analysis.user_frames(found.made.site, "")[:1])
+    yield from at_line(analysis, found.made.site, lambda place: WriteInto(place, recorded=True))

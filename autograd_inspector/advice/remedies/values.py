@@ -7,6 +7,7 @@ from math import prod
 from typing import Final, Literal
 
 from autograd_inspector.advice.operands import operand
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -145,7 +146,7 @@ def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     if _is_an_index(analysis, op):
         return
     if is_a(op.name, OpKind.ORDERS) and len(op.inputs) == len({*op.inputs}) == _SIDES:
-        yield from ((StraightThrough(place, between=True),) for place in analysis.user_frames(op.site, "")[:1])
+        yield from at_line(analysis, op.site, lambda place: StraightThrough(place, between=True))
     soft = [tensors[t].shape for t in op.inputs[:1]]
     if place is not None and soft and [tensors[t].shape for t in op.outputs] == soft:
         yield (StraightThrough(place),)
@@ -252,7 +253,7 @@ def smooth(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     if call is not None and call.type == "ReLU":
         yield from ((OtherModule(place, "ReLU", "Tanh"),) for place in analysis.user_frames(op.site, ""))
     else:
-        yield from ((Rename(place, "tanh"),) for place in analysis.user_frames(op.site, "")[:1])
+        yield from at_line(analysis, op.site, lambda place: Rename(place, "tanh"))
 
 
 def of_one_score(analysis: Analysis, op: Op) -> Iterator[Remedies]:

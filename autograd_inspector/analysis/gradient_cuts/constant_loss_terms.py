@@ -173,7 +173,7 @@ def _as_tensors(
 
 def _last_moved(capture: Capture, run: Backward, tensors: Collection[int]) -> int:
     """The op at which a step last moved some tensors, before a backward; 0: none has."""
-    holders = {each.id for each in capture.placement.optimizers if not set(each.held).isdisjoint(tensors)}
+    holders = {each.id for each in capture.placement.holding(tensors)}
     last = bisect_left(capture.steps, run.start, key=lambda step: step.start) if holders else 0
     earlier = (capture.steps[at] for at in range(last - 1, -1, -1))
     return next((step.start for step in earlier if step.optimizer in holders), 0)

@@ -26,6 +26,7 @@ from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
 from autograd_inspector.analysis.gradient_cuts.shared_origin import SharedOrigin
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -134,9 +135,7 @@ def _taken_in(
     capture: Capture, flow: DataFlow, cut: GradientCut, run: Backward
 ) -> Iterator[tuple[SharedOrigin, Op, int]]:
     """(what shares its origin with the cut value, op with a gradient, the operand without that came from the cut)."""
-    calls: dict[int, list[Cut]] = {}
-    for member in zip(cut.ops, cut.through, strict=True):
-        calls.setdefault(member[0].site, []).append(member)
+    calls = grouped(zip(cut.ops, cut.through, strict=True), lambda member: member[0].site)
     for members in calls.values():  # Two calls on one line cut two values.
         ops, through = zip(*members, strict=True)
         shared = SharedOrigin(capture, flow, replace(cut, ops=ops, through=through), run.start)

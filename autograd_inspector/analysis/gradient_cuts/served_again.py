@@ -21,7 +21,7 @@ from autograd_inspector.model.op import Op
 
 def served_again(capture: Capture, flow: DataFlow, cut: GradientCut) -> GradientCut:
     """The cut, with the values that were kept of it where all rounds but the first use them."""
-    holders = [o.id for o in capture.placement.optimizers if not set(o.held).isdisjoint(cut.parameters)]
+    holders = [o.id for o in capture.placement.holding(cut.parameters)]
     rounds = rounds_of(capture, holders[0]) if holders and _whole(cut) else []
     if len(rounds) <= 1:
         return cut

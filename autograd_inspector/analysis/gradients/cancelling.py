@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.likeness import COMPUTED_UNLIKE, Likeness
 from autograd_inspector.analysis.gradients.zero_derivative import behind_flat_ops
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.signed_sums import SUMS, signed_operands
 from autograd_inspector.model.autograd import Node
@@ -138,9 +139,7 @@ def _cancelled(analysis: Analysis, made_by: dict[int, Node], likeness: Likeness,
     learning = [term for term in terms or () if tensors[term.tensor].requires_grad and term not in noise]
     if sum(term.sign for term in learning) != 0:
         learning = [term for term in learning if not _flat(analysis, made_by, term)]
-    groups: dict[int, list[_Term]] = {}
-    for term in learning:
-        groups.setdefault(likeness.number(term.tensor, term.version), []).append(term)
+    groups = grouped(learning, lambda term: likeness.number(term.tensor, term.version))
     gone = [each for each in groups.values() if sum(term.sign for term in each) == 0]
     left = [term.tensor for each in groups.values() if each not in gone for term in each]
     if not gone or (left and noise):

@@ -7,12 +7,13 @@ together of several, meets itself under two names, it was kept twice: as the old
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.operands_told_apart import told_apart
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.op import Op, Trait
@@ -23,8 +24,8 @@ _SAME = OpKind.COPIES | OpKind.RESHAPES | OpKind.ALIASES
 _GATHERS = OpKind.CONCATENATES | OpKind.STACKS
 
 
-class MetItself(Struct, frozen=True):
-    """A gradient that was read for nothing before ``run`` wrote over it: ``op`` takes it twice, as two gradients."""
+class Overwritten(Struct, frozen=True):
+    """A gradient that was kept, and that ``run`` changed in place: ``op`` then uses it as if it were the old one."""
 
     read: GradRead
     run: Backward
@@ -34,17 +35,16 @@ class MetItself(Struct, frozen=True):
 def met_themselves(
     analysis: Analysis,
     reads: Mapping[int, Iterable[GradRead]],
-    changes: Callable[[int], Iterable[Backward]],
-    told_apart: Callable[[Op], bool],
-) -> Iterator[MetItself]:
-    """Of the gradients with these reads, each once; ``changes``: the backwards that add to that leaf's gradient.
+    changes: Mapping[int, Iterable[Backward]],
+) -> Iterator[Overwritten]:
+    """Gradients that were read for nothing, and that an op takes twice afterwards, as two gradients. Each once.
 
-    ``told_apart``: whether the program gives an op one tensor under two names.
+    ``reads``: those of each gradient; ``changes``: leaf -> the backwards that add to its gradient.
     """
     by_run: dict[int, dict[int, GradRead]] = {}
     for gradient, all_reads in reads.items():
         plain = [read for read in all_reads if not read.asks and read.clips < 0]
-        for run in changes(plain[0].tensor) if plain else ():
+        for run in changes[plain[0].tensor] if plain else ():
             before = [read for read in plain if read.at < run.start]
             again = any(read.at >= run.end for read in plain)
             if before and again and not _used(analysis, gradient, before[-1].at, run.start):
@@ -54,9 +54,9 @@ def met_themselves(
         run = analysis.capture.backwards[index]
         following = analysis.timeline.next_run(run)
         end = len(analysis.capture.ops) if following is None else following.start
-        op = _meeting(analysis, run.end, end, frozenset(kept), told_apart)
+        op = _meeting(analysis, run.end, end, frozenset(kept))
         if op is not None:
-            yield from (MetItself(kept[gradient], run, op) for gradient in sorted(set(kept) - met))
+            yield from (Overwritten(kept[gradient], run, op) for gradient in sorted(set(kept) - met))
             met |= set(kept)
 
 
@@ -77,9 +77,7 @@ def _used(analysis: Analysis, gradient: int, start: int, end: int) -> bool:
     return any(all(write.tensor != gradient for write in op.writes) for op in ops)
 
 
-def _meeting(
-    analysis: Analysis, start: int, end: int, kept: frozenset[int], told_apart: Callable[[Op], bool]
-) -> Op | None:
+def _meeting(analysis: Analysis, start: int, end: int, kept: frozenset[int]) -> Op | None:
     """The first op that is given the same of them twice, and does not compute the square of one."""
     parts: dict[int, tuple[int, ...]] = {}
     """Tensor -> the gradients that lie in it one behind the other."""
@@ -92,7 +90,7 @@ def _meeting(
             continue
         given = [of(tensor) for tensor in op.inputs]
         met = {each for each in given if given.count(each) > 1 and not kept.isdisjoint(each)}
-        if met and not is_a(op.name, OpKind.COMPARES) and (is_a(op.name, _GATHERS) or told_apart(op)):
+        if met and not is_a(op.name, OpKind.COMPARES) and (is_a(op.name, _GATHERS) or told_apart(analysis, op)):
             return op
         if op.inputs and (is_a(op.name, _GATHERS) or (len(op.inputs) == 1 and is_a(op.name, _SAME))):
             parts |= dict.fromkeys(op.outputs, tuple(part for each in given for part in each))

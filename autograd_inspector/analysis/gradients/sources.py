@@ -7,7 +7,7 @@ rewrote the sum between them, and at which value of the parameter each of them w
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -107,6 +107,14 @@ class GradientSources:
             if len(self._answers) < _MOST_ANSWERS:
                 self._answers[key] = answer
         return answer
+
+    def uses(self, step: Step, run: Backward, tensors: Collection[int]) -> bool:
+        """Whether a step used what a run had computed, for each of its parameters that is one of these."""
+        return all(
+            any(each.run.index == run.index for each in self.consumed(step, parameter).contributions)
+            for parameter in step.parameters
+            if parameter.tensor in tensors
+        )
 
     def _consumed(self, step: Step, parameter: ParameterStep) -> Consumed:
         timeline, tensor = self._analysis.timeline, parameter.tensor

@@ -16,7 +16,7 @@ from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.model.op import Op, Trait
 
 _DEEPEST = 8
-_PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
+PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
 _SAME = OpKind.VIEWS | OpKind.COPIES | OpKind.CONVERTS | OpKind.NEGATES | OpKind.DIVIDES
 _FACTORS = 2
 
@@ -38,7 +38,7 @@ def stuck_products(analysis: Analysis) -> Iterator[StuckProduct]:
     products: dict[int, tuple[Op, tuple[int, int]]] = {}
     for node in analysis.capture.nodes:
         op = analysis.capture.op_of(node)
-        if op is None or op.site in products or not is_a(op.name, _PRODUCTS) or op.has(Trait.BACKWARD):
+        if op is None or op.site in products or not is_a(op.name, PRODUCTS) or op.has(Trait.BACKWARD):
             continue
         if len(op.inputs) == _FACTORS and op.inputs[0] != op.inputs[1]:
             one, other = (_zero_by(analysis, factor, op.index) for factor in op.inputs)
@@ -66,7 +66,7 @@ def _zero_by(analysis: Analysis, tensor: int, before: int, depth: int = 0) -> in
     if len(producers) != 1:
         return -1
     op = analysis.capture.ops[producers[0]]
-    if is_a(op.name, _PRODUCTS) and len(op.inputs) <= _FACTORS:
+    if is_a(op.name, PRODUCTS) and len(op.inputs) <= _FACTORS:
         read = op.inputs
     else:
         read = op.inputs[:1] if is_a(op.name, _SAME) else ()

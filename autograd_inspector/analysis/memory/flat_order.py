@@ -8,6 +8,7 @@ from math import prod
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.tensor import TensorRecord
@@ -47,11 +48,8 @@ class _Put(Struct, frozen=True):
 def flat_orders(analysis: Analysis) -> Iterator[FlatOrder]:
     """The first time for each line that gives parts to parameters."""
     owners = _owners(analysis)
-    by_flat: dict[int, list[_Put]] = {}
-    for put in _puts(analysis, owners):
-        by_flat.setdefault(put.flat, []).append(put)
     told: set[int] = set()
-    for flat, puts in by_flat.items():
+    for flat, puts in grouped(_puts(analysis, owners), lambda put: put.flat).items():
         if len(puts) < 2 or puts[0].site in told:
             continue
         joined = _joined(analysis, flat, puts[0].at, owners)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.program_events import ModuleHookRegistered
 
 Hooks = list[ModuleHookRegistered]
@@ -15,10 +16,10 @@ def late_hooks(analysis: Analysis) -> Iterator[Hooks]:
 
     Where a module is called between two of them, the first may be done with the value that it had.
     """
-    by_line: dict[tuple[object, str, str], Hooks] = {}
-    for hook in analysis.capture.events_of(ModuleHookRegistered):
-        by_line.setdefault((line_of(analysis, hook.site), hook.hook, hook.method), []).append(hook)
-    for hooks in by_line.values():
+    for hooks in grouped(
+        analysis.capture.events_of(ModuleHookRegistered),
+        lambda hook: (line_of(analysis, hook.site), hook.hook, hook.method),
+    ).values():
         group = _group(analysis, hooks)
         if len(group) > 1 and _run(analysis, group):
             yield group

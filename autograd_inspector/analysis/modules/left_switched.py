@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.stopped import rounds_of, stopped_since
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.training_modes import within
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.program_events import AttributeSwitched, ModeSwitched
@@ -52,10 +53,11 @@ def left_switched(analysis: Analysis) -> Iterator[LeftSwitched]:
 
 def _kept(events: tuple[AttributeSwitched, ...]) -> list[AttributeSwitched]:
     """The changes that were not taken back: of each attribute the only one."""
-    counted: dict[tuple[int, str, str], list[AttributeSwitched]] = {}
-    for event in events:
-        counted.setdefault((event.model, event.path, event.name), []).append(event)
-    last = [changes[-1] for changes in counted.values() if changes[-1].after != changes[0].before]
+    last = [
+        changes[-1]
+        for changes in grouped(events, lambda event: (event.model, event.path, event.name)).values()
+        if changes[-1].after != changes[0].before
+    ]
     return sorted(last, key=lambda event: event.at)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.memory.ledger import ASIDE, Ledger
-from autograd_inspector.analysis.modules.merged_again import addend_of, sources_of
+from autograd_inspector.analysis.grouping import grouped
+from autograd_inspector.analysis.memory.ledger import Ledger
+from autograd_inspector.analysis.modules.additions import Additions
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op
 
 
 class MergedTwice(Struct, frozen=True):
@@ -25,23 +26,17 @@ class MergedTwice(Struct, frozen=True):
 
 def merged_twice(analysis: Analysis) -> Iterator[MergedTwice]:
     """The first time for each weight. The sources keep their values meanwhile, and until something else is written there."""
-    capture = analysis.capture
-    owned = {capture.tensors[t].storage: t for t in capture.owners if capture.tensors[t].storage >= 0}
-    trained = {capture.tensors[t].storage: t for t in analysis.optimized_trainable if capture.tensors[t].storage >= 0}
-    written: dict[int, list[Op]] = {}
-    for op in capture.ops if trained else ():
-        into = owned.get(op.writes[0].storage, -1) if len(op.writes) == 1 and not op.has(ASIDE | Trait.INNER) else -1
-        if into >= 0 and addend_of(analysis, op, into) >= 0:
-            written.setdefault(into, []).append(op)
+    additions = Additions(analysis)
     ledger: Ledger | None = None
-    for into, ops in written.items():
+    for into, added in grouped(additions.all, lambda added: added[0]).items():
+        ops = [op for _, op in added]
         for first, again, undone, after in zip(ops, ops[1:], ops[2:], [*ops[3:], None], strict=False):
             if not (_adds(first) and _adds(again) and is_a(undone.name, OpKind.SUBTRACTS)):
                 continue
             if line_of(analysis, first.site) != line_of(analysis, again.site):
                 continue
             ledger = ledger or Ledger(analysis)
-            found = _found(analysis, ledger, into, (first, again, undone), after, trained)
+            found = _found(analysis, additions, ledger, into, (first, again, undone), after)
             if found is not None:
                 yield found
                 break
@@ -52,16 +47,11 @@ def _adds(op: Op) -> bool:
 
 
 def _found(
-    analysis: Analysis,
-    ledger: Ledger,
-    into: int,
-    ops: tuple[Op, Op, Op],
-    after: Op | None,
-    trained: dict[int, int],
+    analysis: Analysis, additions: Additions, ledger: Ledger, into: int, ops: tuple[Op, Op, Op], after: Op | None
 ) -> MergedTwice | None:
     first, again, undone = ops
-    sources = sources_of(analysis, into, first, trained)
-    if not sources or any(set(sources_of(analysis, into, op, trained)) != set(sources) for op in (again, undone)):
+    sources = additions.sources(into, first)
+    if not sources or any(set(additions.sources(into, op)) != set(sources) for op in (again, undone)):
         return None
     if len(ledger.by_hand(into, first.index, undone.index + 1)) != len(ops):
         return None  # What was written in between may have put the weight back.

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ModuleRepeated
 
@@ -66,10 +67,11 @@ class Calls:
             return ()
         prefix = f"{capture.models[root]}."
         path = next(iter(_paths(tuple(name.removeprefix(prefix) for name in capture.tensors[tensor].names))), "")
-        by_parent: dict[int, list[ModuleCall]] = {}
-        for call in self._at.get((root, path), ()):
-            by_parent.setdefault(call.parent, []).append(call)
-        several = [calls for calls in by_parent.values() if len(calls) > 1]
+        several = [
+            calls
+            for calls in grouped(self._at.get((root, path), ()), lambda call: call.parent).values()
+            if len(calls) > 1
+        ]
         alike = [calls for calls in several if len({self.computed(call) for call in calls}) == 1]
         told = alike and len(alike) == len(several) and self.computed(alike[0][0]) is not None
         return tuple(alike[0]) if told else ()

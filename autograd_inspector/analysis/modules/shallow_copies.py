@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.call_ops import ops_within
 from autograd_inspector.analysis.modules.repeated import Calls
 from autograd_inspector.model.op import ModuleCall
@@ -58,10 +59,10 @@ def _learns(analysis: Analysis, call: ModuleCall, event: ModuleCopied) -> bool:
 def trained_together(analysis: Analysis) -> Iterator[TrainedTogether]:
     """Each line once. One optimizer may train a model through copies of it that compute in other ways."""
     optimizers = analysis.capture.placement.optimizers
-    lines: dict[tuple[object, frozenset[int]], list[ModuleCopied]] = {}
-    for event in analysis.capture.events_of(ModuleCopied):
-        lines.setdefault((line_of(analysis, event.site), frozenset(event.tensors)), []).append(event)
-    for (_, shared), events in lines.items():
+    for (_, shared), events in grouped(
+        analysis.capture.events_of(ModuleCopied),
+        lambda event: (line_of(analysis, event.site), frozenset(event.tensors)),
+    ).items():
         if len(events) >= _FEWEST:
             stepping = tuple(o for o in optimizers if o.steps and not shared.isdisjoint(o.held))
             if len(stepping) > 1:

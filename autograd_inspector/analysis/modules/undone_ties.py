@@ -8,6 +8,7 @@ from itertools import combinations
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.program_events import ModelLoaded, ModuleExchanged, ParameterRegistered
 
@@ -52,9 +53,7 @@ def set_apart(analysis: Analysis) -> Iterator[SetApart]:
     What ``load_state_dict()`` set apart is told as that.
     """
     loaded = {frozenset(pair) for event in analysis.capture.events_of(ModelLoaded) for pair in event.pairs}
-    registered: dict[int, list[ParameterRegistered]] = {}
-    for event in analysis.capture.events_of(ParameterRegistered):
-        registered.setdefault(event.tensor, []).append(event)
+    registered = grouped(analysis.capture.events_of(ParameterRegistered), lambda event: event.tensor)
     tied = {old: events for old, events in registered.items() if len(events) > 1 and old not in analysis.capture.owners}
     new = (
         [(event, source) for event in _alone(registered) if (source := _copied_from(analysis, event.tensor)) >= 0]

@@ -11,13 +11,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizers.frozen_for_a_turn import rests_since
+from autograd_inspector.analysis.optimizers.frozen_for_a_turn import rest_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import RequiresGradChanged, Step
 from autograd_inspector.model.placement_rows import OptimizerRecord
-
-_FEWEST = 2
-"""So many steps without them are no accident."""
 
 
 class FrozenForALook(Struct, frozen=True):
@@ -39,14 +36,8 @@ def frozen_for_a_look(analysis: Analysis) -> Iterator[FrozenForALook]:
     capture = analysis.capture
     stepping = {frame.scope for step in capture.steps for frame in capture.site(step.site)}
     for optimizer in capture.placement.optimizers if capture.requires_grad_changes else ():
-        steps = analysis.timeline.steps_of(optimizer.id).all
-        by_line: dict[int, list[RequiresGradChanged]] = {}
-        for tensor in dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ():
-            changes = analysis.lifecycle.changes([tensor])
-            if changes and not changes[-1].requires_grad and rests_since(steps, tensor, _began(changes)):
-                by_line.setdefault(changes[-1].site, []).append(changes[-1])
-        for frozen in by_line.values():
-            found = _judged(analysis, optimizer, steps, frozen, stepping)
+        for frozen in rest_of(analysis, optimizer, _began):
+            found = _judged(analysis, optimizer, frozen, stepping)
             if found is not None:
                 yield found
 
@@ -64,14 +55,13 @@ def _began(changes: Sequence[RequiresGradChanged]) -> int:
 def _judged(
     analysis: Analysis,
     optimizer: OptimizerRecord,
-    steps: Sequence[Step],
     frozen: list[RequiresGradChanged],
     stepping: set[tuple[str, str]],
 ) -> FrozenForALook | None:
     capture, change = analysis.capture, frozen[0]
     began = min(_began(analysis.lifecycle.changes([each.tensor])) for each in frozen)
     own = [frame.scope for frame in capture.site(change.site) if not frame.library]
-    since = tuple(step for step in steps if step.at > began)
+    since = tuple(step for step in analysis.timeline.steps_of(optimizer.id).all if step.at > began)
     asked = next(analysis.timeline.runs.since(change.at), None)
     if asked is None or asked.error or not optimizer.held or not set(optimizer.held).isdisjoint(asked.reached):
         return None

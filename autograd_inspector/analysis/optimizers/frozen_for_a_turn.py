@@ -6,11 +6,12 @@ line computes it in a forward of the frozen modules, and has trained them before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.losses.summands import summands_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import RequiresGradChanged, Step
@@ -40,19 +41,31 @@ def frozen_for_a_turn(analysis: Analysis) -> Iterator[FrozenForATurn]:
     if len({step.optimizer for step in analysis.capture.steps}) <= 1:
         return
     for optimizer in analysis.capture.placement.optimizers:
-        steps = analysis.timeline.steps_of(optimizer.id).all
-        by_line: dict[int, list[tuple[int, RequiresGradChanged]]] = {}
-        for tensor in dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ():
-            changes = analysis.lifecycle.changes([tensor])
-            if changes and not changes[-1].requires_grad and rests_since(steps, tensor, changes[-1].at):
-                by_line.setdefault(changes[-1].site, []).append((tensor, changes[-1]))
-        for frozen in by_line.values():
-            found = _judged(analysis, optimizer, steps, frozen)
+        for frozen in rest_of(analysis, optimizer, _last):
+            found = _judged(analysis, optimizer, analysis.timeline.steps_of(optimizer.id).all, frozen)
             if found is not None:
                 yield found
 
 
-def rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
+def _last(changes: Sequence[RequiresGradChanged]) -> int:
+    return changes[-1].at
+
+
+def rest_of(
+    analysis: Analysis, optimizer: OptimizerRecord, began: Callable[[Sequence[RequiresGradChanged]], int]
+) -> Iterable[list[RequiresGradChanged]]:
+    """What froze parameters of an optimizer for good, while it went on stepping the others: what one line did, together.
+
+    ``began``: since when a parameter with these changes is frozen.
+    """
+    steps = analysis.timeline.steps_of(optimizer.id).all
+    held = dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ()
+    changes = [own for tensor in held if (own := analysis.lifecycle.changes([tensor])) and not own[-1].requires_grad]
+    resting = (own[-1] for own in changes if _rests_since(steps, own[-1].tensor, began(own)))
+    return grouped(resting, lambda change: change.site).values()
+
+
+def _rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
     """Whether steps moved a parameter before, and none since."""
     met = [(step.at <= at, p) for step in steps for p in step.parameters if p.tensor == tensor]
     before, since = ([p for early, p in met if early is wanted] for wanted in (True, False))
@@ -61,9 +74,9 @@ def rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
 
 
 def _judged(
-    analysis: Analysis, optimizer: OptimizerRecord, steps: Sequence[Step], frozen: list[tuple[int, RequiresGradChanged]]
+    analysis: Analysis, optimizer: OptimizerRecord, steps: Sequence[Step], frozen: list[RequiresGradChanged]
 ) -> FrozenForATurn | None:
-    tensors, change = frozenset(tensor for tensor, _ in frozen), frozen[0][1]
+    tensors, change = frozenset(each.tensor for each in frozen), frozen[0]
     since = tuple(step for step in steps if step.at > change.at)
     before = next(step for step in reversed(steps) if step.at <= change.at)
     others = analysis.timeline.steps.within(change.at, since[0].start)

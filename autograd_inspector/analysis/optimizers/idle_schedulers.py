@@ -12,6 +12,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
@@ -40,11 +41,8 @@ class LeftBehind(Struct, frozen=True):
 def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
     """One record for each optimizer whose scheduler goes on without it."""
     capture = analysis.capture
-    stepped: dict[int, list[SchedulerStepped]] = {}
-    for event in capture.events_of(SchedulerStepped):
-        stepped.setdefault(event.optimizer, []).append(event)
     free = [other for other in capture.placement.optimizers if other.steps and other.groups and not _scheduled(other)]
-    for number, events in stepped.items():
+    for number, events in grouped(capture.events_of(SchedulerStepped), lambda event: event.optimizer).items():
         optimizer = capture.placement.optimizers[number]
         held = set(optimizer.held)
         for following in free:
@@ -110,10 +108,7 @@ def copied_groups(analysis: Analysis) -> Iterator[CopiedGroups]:
 def copied_rates(analysis: Analysis) -> Iterator[CopiedRates]:
     """One record for each wrapper whose own step is seen. What hands the rates on changes those of the inner one."""
     capture = analysis.capture
-    nested: dict[int, list[StepNested]] = {}
-    for event in capture.events_of(StepNested):
-        nested.setdefault(event.optimizer, []).append(event)
-    for number, events in nested.items():
+    for number, events in grouped(capture.events_of(StepNested), lambda event: event.optimizer).items():
         steps = [step for step in analysis.timeline.steps_of(number).all if not step.error and -1.0 not in step.rates]
         changed = next((later for step, later in pairwise(steps) if step.rates != later.rates), None)
         if changed is not None and len(events) == 1:

@@ -78,5 +78,5 @@ def _goes_on(analysis: Analysis, op: Op, storage: int) -> bool:
 
 def _made_with_state(analysis: Analysis, tensor: int, optimizer: int) -> bool:
     """Whether an optimizer has state of a parameter that no checkpoint gave it: its constructor did, as Adagrad's."""
-    rows = (row for row in analysis.capture.placement.rows if row.optimizer == optimizer and row.tensor == tensor)
+    rows = (row for row in analysis.capture.placement.rows_of.get(optimizer, ()) if row.tensor == tensor)
     return any(row.state for row in rows) and not analysis.timeline.loads_of(optimizer).all

@@ -82,7 +82,7 @@ def _outlived(
         return None
     moved = {p.tensor for step in undone for p in step.parameters if p.gradient >= 0}
     goes_on = {p.tensor for p in following.parameters if p.gradient >= 0 and not p.begun}
-    stated = {row.tensor for row in analysis.capture.placement.rows if row.optimizer == optimizer and row.state}
+    stated = {row.tensor for row in analysis.capture.placement.rows_of.get(optimizer, ()) if row.state}
     before = next((step.at for step in steps.before(kept.index)), 0)
     saved = [
         event

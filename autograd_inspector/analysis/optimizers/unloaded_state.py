@@ -93,7 +93,7 @@ def _unloaded(analysis: Analysis, optimizer: int, file: _File) -> UnloadedState 
     begun = fresh or all(p.begun for p in step.parameters if p.gradient >= 0)
     if not begun or not all(t in copies for t in record.held):
         return None
-    rows = [row for row in capture.placement.rows if row.optimizer == optimizer]
+    rows = capture.placement.rows_of.get(optimizer, [])
     kept = Counter((e.shape, e.dtype) for row in rows for e in row.state if e.shape == row.shape and e.key != "step")
     unread = _kinds(analysis, (t for op in file.made for t in op.outputs if t not in file.used))
     if not kept or any(unread[kind] < count for kind, count in kept.items()):

@@ -8,6 +8,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterReplacement, RequiresGradChanged
 from autograd_inspector.model.op import Op
@@ -113,10 +114,7 @@ class ParameterLifecycle:
 
     @cached_property
     def _registrations(self) -> dict[int, list[ParameterRegistered]]:
-        registrations: dict[int, list[ParameterRegistered]] = {}
-        for event in self._capture.events_of(ParameterRegistered):
-            registrations.setdefault(event.tensor, []).append(event)
-        return registrations
+        return grouped(self._capture.events_of(ParameterRegistered), lambda event: event.tensor)
 
     @cached_property
     def _read(self) -> frozenset[int]:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.ranks.beginnings import drawn
 from autograd_inspector.analysis.ranks.dealing import dealt
@@ -299,10 +300,7 @@ class _Summary:
             yield Done(kind, self.places(site, "step() called here"), times, value=str(optimizer))
 
     def _each_line(self, events: Iterable[SchedulerStepped], role: str) -> Iterator[Done]:
-        sites: dict[int, list[SchedulerStepped]] = {}
-        for event in events:
-            sites.setdefault(event.site, []).append(event)
-        for site, alike in sites.items():
+        for site, alike in grouped(events, lambda event: event.site).items():
             yield Done(alike[0].type, self.places(site, role), len(alike))
 
     def _frozen(self) -> Iterator[Done]:

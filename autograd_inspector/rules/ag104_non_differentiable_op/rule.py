@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, GradientCut, differentiable
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
+from autograd_inspector.analysis.gradients.hidden_samples import half_hidden
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
@@ -18,7 +19,6 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Remedies, Rename
 from autograd_inspector.model.rewrites import Spread
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
 from autograd_inspector.rules.ag104_non_differentiable_op.refused import refused
 
 

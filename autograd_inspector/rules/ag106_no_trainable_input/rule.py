@@ -13,13 +13,18 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
-from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.gradients.reentrant_checkpoints import (
+    parameters_inside,
+    reentrant_checkpoint,
+    within_checkpoint,
+)
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Insert, Remedies, Remove
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import CHECKPOINT
@@ -60,10 +65,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for run in asked_in_vain(analysis.capture):
         if made_in_engine(analysis.capture, run) is None:
-            checkpoint = _reentrant_checkpoint(analysis, run)
+            checkpoint = reentrant_checkpoint(analysis, run)
             if checkpoint is not None:
-                yield _checkpoint_finding(analysis, [checkpoint], run, _inside(analysis, checkpoint))
-            elif not any(cut.cause != "no_grad" or not _is_checkpoint(analysis, cut) for cut in analysis.harmful_cuts):
+                yield _checkpoint_finding(analysis, [checkpoint], run, parameters_inside(analysis, checkpoint))
+            elif not any(
+                cut.cause != "no_grad" or not within_checkpoint(analysis, cut) for cut in analysis.harmful_cuts
+            ):
                 yield _all_frozen(analysis, run)
     for run in analysis.capture.backwards:
         if says(run.error, TorchError.NOT_DIFFERENTIABLE_ASKED):
@@ -76,30 +83,6 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from frozen_at_zero(analysis)
 
 
-def _is_checkpoint(analysis: Analysis, cut: GradientCut) -> bool:
-    return analysis.capture.regions[cut.ops[0].region].library == "torch.utils.checkpoint"
-
-
-def _reentrant_checkpoint(analysis: Analysis, run: Backward) -> Op | None:
-    """A reentrant checkpoint above the loss whose inputs did not require grad while its parameters did."""
-    checkpoint_op = None
-    for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots]):
-        if op.name == CHECKPOINT and _inside(analysis, op):
-            checkpoint_op = op
-    return checkpoint_op
-
-
-def _inside(analysis: Analysis, checkpoint: Op) -> list[int]:
-    """The parameters that require grad and were used inside a reentrant checkpoint's forward."""
-    tensors = analysis.capture.tensors
-    parameters: dict[int, None] = {}
-    for op in reversed(analysis.capture.ops[: checkpoint.index]):
-        if not op.has(Trait.INNER):
-            break
-        parameters |= dict.fromkeys(t for t in op.inputs if tensors[t].kind == "parameter" and tensors[t].requires_grad)
-    return list(reversed(parameters))
-
-
 def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
     """Reentrant checkpoints that starve parameters while backward has others to run to."""
     runs = analysis.capture.completed_runs
@@ -108,7 +91,7 @@ def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
         if op.name == CHECKPOINT and not any(analysis.capture.tensors[t].requires_grad for t in op.outputs):
             groups.setdefault(op.site, []).append(op)
     for members in groups.values():
-        starved = [t for op in members for t in _inside(analysis, op) if t in analysis.without_gradient]
+        starved = [t for op in members for t in parameters_inside(analysis, op) if t in analysis.without_gradient]
         if starved and runs:
             yield _checkpoint_finding(analysis, members, runs[-1], starved)
 

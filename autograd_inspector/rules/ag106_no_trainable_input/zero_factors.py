@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.zero_factors import ZeroFactor, zero_factors
+from autograd_inspector.analysis.gradients.zero_factors import zero_factors
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
@@ -14,17 +15,14 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def frozen_at_zero(analysis: Analysis) -> Iterator[Problem]:
     """One finding for all that one line froze: a hint, unless an optimizer that steps was given them to train."""
-    by_site: dict[int, list[ZeroFactor]] = {}
-    for found in zero_factors(analysis):
-        by_site.setdefault(analysis.lifecycle.frozen([found.tensor])[-1].site, []).append(found)
-    for factors in by_site.values():
+    for factors in grouped(
+        zero_factors(analysis), lambda found: analysis.lifecycle.frozen([found.tensor])[-1].site
+    ).values():
         tensors = [found.tensor for found in factors]
         names = names_of(analysis, tensors)
         them = agree(names, "it", "them")
         stepped = {step.optimizer for step in analysis.capture.steps}
-        held = [
-            o for o in analysis.capture.placement.optimizers if o.id in stepped and not set(tensors).isdisjoint(o.held)
-        ]
+        held = [o for o in analysis.capture.placement.holding(tensors) if o.id in stepped]
         yield Problem(
             "warning" if held else "info",
             f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen while all of {agree(names, 'its', 'their')} values "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.within_backward import cuts_within, saved_intermediates
 from autograd_inspector.model.finding import Problem
@@ -26,7 +27,7 @@ def cut_within(analysis: Analysis) -> Iterator[Problem]:
             ),
             (found.function, name),
             ops=(found.cut.index,),
-            cures=tuple((TakeOff(place),) for place in analysis.user_frames(found.cut.site, "")[:1]),
+            cures=at_line(analysis, found.cut.site, TakeOff),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.asked_within import asked_in_another_order
 from autograd_inspector.analysis.gradients.exchanged_returns import exchanged_returns
@@ -46,5 +47,5 @@ def _problem(
         ),
         (name,),
         ops=(event.applied,),
-        cures=tuple((SwapReturned(place, one, other),) for place in analysis.user_frames(defined, "")[:1]),
+        cures=at_line(analysis, defined, lambda place: SwapReturned(place, one, other)),
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import GradientModified
@@ -13,10 +15,9 @@ from autograd_inspector.model.remedy import OutOfPlace
 
 def modifying(analysis: Analysis) -> Iterator[Problem]:
     """Each such line once: an error where autograd had that very tensor for another branch as well."""
-    by_line: dict[tuple[int, str], list[GradientModified]] = {}
-    for event in analysis.capture.events_of(GradientModified):
-        by_line.setdefault((event.site, event.function), []).append(event)
-    for (site, name), events in by_line.items():
+    for (site, name), events in grouped(
+        analysis.capture.events_of(GradientModified), lambda event: (event.site, event.function)
+    ).items():
         shared = any(event.shared for event in events)
         place = analysis.capture.place(site)
         if not shared and place is not None and place.library:
@@ -32,7 +33,7 @@ def modifying(analysis: Analysis) -> Iterator[Problem]:
             f"Compute a new tensor in {name}.backward, or work on a copy (`grad_output.clone()`).",
             analysis.places((site, "gradient modified here"), *((op, "applied here") for op in _calls(analysis, name))),
             (name,),
-            cures=tuple((OutOfPlace(place),) for place in analysis.user_frames(site, "")[:1]),
+            cures=at_line(analysis, site, OutOfPlace),
             safe=True,
         )
 

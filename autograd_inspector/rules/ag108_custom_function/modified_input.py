@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradients.modified_inputs import edits_of_inputs, is_users, tracked_inputs
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import OutOfPlace
-from autograd_inspector.model.tensor import TensorRecord
 
 
 def modifying_input(analysis: Analysis) -> Iterator[Problem]:
@@ -24,9 +23,9 @@ def modifying_input(analysis: Analysis) -> Iterator[Problem]:
     for _, new in analysis.run_graphs:
         for node in new:
             op = analysis.capture.op_of(node)
-            for edit in _edits(analysis, op) if op is not None and op.has(Trait.FUNCTION) else ():
+            for edit in edits_of_inputs(analysis, op) if op is not None and op.has(Trait.FUNCTION) else ():
                 line = line_of(analysis, edit.site)
-                if op is None or line in told or not _is_users(analysis, op):
+                if op is None or line in told or not is_users(analysis, op):
                     continue
                 problem = _problem(analysis, node, op, edit)
                 if problem is not None:
@@ -34,30 +33,10 @@ def modifying_input(analysis: Analysis) -> Iterator[Problem]:
                     yield problem
 
 
-def _edits(analysis: Analysis, function: Op) -> list[Op]:
-    """The ops of its forward that wrote an input with a history which it did not return as its result."""
-    memory = {record.storage for record in _tracked(analysis, function)} - {-1}
-    ops, before = analysis.capture.ops, range(function.index - 1, -1, -1) if memory else ()
-    inner = list(takewhile(lambda op: op.has(Trait.INNER), map(ops.__getitem__, before)))
-    return [op for op in reversed(inner) if any(write.storage in memory for write in op.writes)]
-
-
-def _tracked(analysis: Analysis, function: Op) -> list[TensorRecord]:
-    """The inputs that have a history and that it did not return: marked as dirty, its result is the input itself."""
-    records = [analysis.capture.tensors[tensor] for tensor in function.inputs if tensor not in function.outputs]
-    return [record for record in records if record.requires_grad and not record.leaf]
-
-
-def _is_users(analysis: Analysis, function: Op) -> bool:
-    """Whether the program defines it: a library's may run the program's code inside, and is not to be repaired here."""
-    place = analysis.capture.place(analysis.capture.function_sites.get(function.name.removesuffix(".apply"), -1))
-    return place is not None and not place.library
-
-
 def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem | None:
     capture, name = analysis.capture, function.name.removesuffix(".apply")
     written = {write.storage for write in edit.writes}
-    changed = next(record.id for record in _tracked(analysis, function) if record.storage in written)
+    changed = next(record.id for record in tracked_inputs(analysis, function) if record.storage in written)
     readers = [
         reader
         for reader in map(capture.ops.__getitem__, capture.readers.get(changed, ()))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.none_returned import missing_edges
 from autograd_inspector.model.autograd import Backward, Node
@@ -99,7 +100,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: l
         ),
         (name, *names),
         ops=(op.index,),
-        cures=tuple((ReturnGradient(place, missing),) for place in analysis.user_frames(inner, "")[:1]),
+        cures=at_line(analysis, inner, lambda place: ReturnGradient(place, missing)),
     )
 
 

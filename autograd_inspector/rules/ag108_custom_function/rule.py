@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -113,7 +114,7 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             ),
             (name,),
             ops=(op.index,),
-            cures=tuple((Undecorate(place),) for place in analysis.user_frames(marked.get(name, -1), "")[:1]),
+            cures=at_line(analysis, marked.get(name, -1), Undecorate),
         )
 
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.modules.called_elsewhere import RecordedElsewhere, recorded_elsewhere
+from autograd_inspector.analysis.grouping import grouped
+from autograd_inspector.analysis.modules.called_elsewhere import recorded_elsewhere
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import summarize_names
 
 
 def in_other_threads(analysis: Analysis) -> Iterator[Problem]:
     """One finding for all parameters that calls of the same place used."""
-    by_place: dict[tuple[int, int], list[RecordedElsewhere]] = {}
-    for found in recorded_elsewhere(analysis.capture):
-        by_place.setdefault((found.event.site, found.event.made), []).append(found)
-    for group in by_place.values():
+    for group in grouped(
+        recorded_elsewhere(analysis.capture), lambda found: (found.event.site, found.event.made)
+    ).values():
         event, run = group[0].event, group[0].run
         tensors = sorted({tensor for found in group for tensor in found.tensors})
         names = names_of(analysis, tensors)

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.memory.self_copies import is_average
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.memory.pulled_back import pulls_back
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import SwapArguments
 from autograd_inspector.model.wording import agree, summarize_names
-
-_AVERAGING = OpKind.DETACHES | OpKind.MULTIPLIES | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.INTERPOLATES
-
-
-class _Pull(Struct, frozen=True):
-    """``op`` put an average of ``tensor`` and of ``copy`` in the place of ``tensor``."""
-
-    op: Op
-    tensor: int
-    copy: int
 
 
 def pulled_back(analysis: Analysis) -> Iterator[Problem]:
@@ -32,79 +18,17 @@ def pulled_back(analysis: Analysis) -> Iterator[Problem]:
     The copy has to be a network of its own, whose output goes into the losses that the parameters learn from: weights
     that are only kept, to stay near to them, are a regulariser.
     """
-    constants = _constants(analysis)
-    by_site: dict[int, list[_Pull]] = {}
-    for op in analysis.capture.ops if constants else ():
-        if op.writes and not op.has(Trait.STEP | Trait.BACKWARD):
-            for pull in _pulls(analysis, op, constants):
-                by_site.setdefault(op.site, []).append(pull)
-    for pulls in by_site.values():
-        first, last = pulls[0].op.index, pulls[-1].op.index
-        if any(first < step.at <= last for step in analysis.capture.steps if pulls[-1].tensor in step.held):
-            yield _finding(analysis, pulls)
-
-
-def _constants(analysis: Analysis) -> dict[int, int]:
-    """Storage -> the parameter of a model that no optimizer holds, that nothing has written, and that losses depend on."""
-    capture, tensors = analysis.capture, analysis.capture.tensors
-    learning = {tensors[t].shape for t in capture.optimized}
-    candidates = {
-        record.storage: record.id
-        for record in tensors
-        if record.kind == "parameter" and record.of_model and record.id not in capture.optimized
-        if record.shape in learning and record.storage >= 0
-    }
-    if not candidates:
-        return {}
-    starts = [(root, run.start) for run in capture.completed_runs for root in run.roots]
-    used = {tensors[t].storage for op, _ in analysis.flow.upstream(starts) if op.call >= 0 for t in op.inputs}
-    first_step = min((step.at for step in capture.steps), default=0)
-    return {
-        storage: tensor
-        for storage, tensor in candidates.items()
-        if storage in used and not any(analysis.writes_to(storage, tensor, first_step, len(capture.ops)))
-    }
-
-
-def _pulls(analysis: Analysis, op: Op, constants: dict[int, int]) -> Iterator[_Pull]:
-    tensors = analysis.capture.tensors
-    for write in op.writes:
-        tensor = next((t for t in analysis.capture.optimized if tensors[t].storage == write.storage), -1)
-        if tensor < 0:
-            continue
-        read = {tensors[t].storage for t in _averaged(analysis, op, constants)}
-        itself = write.storage in read if is_a(op.name, OpKind.COPIES_INTO) else is_average(analysis, op)
-        for storage in sorted(read & constants.keys()) if itself else ():
-            if tensors[constants[storage]].shape == tensors[tensor].shape:
-                yield _Pull(op, tensor, constants[storage])
-
-
-def _averaged(analysis: Analysis, op: Op, constants: dict[int, int]) -> Iterator[int]:
-    """What an op reads, and what sums and multiples that it reads were made of."""
-    storage = op.writes[0].storage
-    tensors = analysis.capture.tensors
-
-    def goes_on(above: Op, through: int) -> bool:
-        return is_a(above.name, _AVERAGING) and tensors[through].storage not in {storage, *constants}
-
-    yield from op.inputs[1:]
-    starts = [(t, op.index) for t in op.inputs[1:] if tensors[t].storage not in {storage, *constants}]
-    for above, through in analysis.flow.upstream(starts, goes_on):
-        if goes_on(above, through):
-            yield from above.inputs
-
-
-def _finding(analysis: Analysis, pulls: list[_Pull]) -> Problem:
-    names = names_of(analysis, dict.fromkeys(pull.tensor for pull in pulls))
-    copies = names_of(analysis, dict.fromkeys(pull.copy for pull in pulls))
-    step = next(s for s in reversed(analysis.capture.steps) if pulls[-1].tensor in s.held)
-    return Problem(
-        "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} averaged in each iteration with {summarize_names(copies)}, which "
-        f"never {agree(copies, 'changes', 'change')}: the average pulls the trained values back, and the copy that the loss uses keeps its initial values",
-        "Write the average into the copy, `copy.lerp_(trained, rate)`: source and target are likely swapped in the call.",
-        analysis.places((pulls[-1].op, "averaged here"), (step, "trained here")),
-        (*names, *copies),
-        ops=tuple(pull.op.index for pull in pulls),
-        cures=tuple((SwapArguments(place),) for place in analysis.user_frames(pulls[-1].op.site, "")[1:2]),
-    )
+    for pulls in pulls_back(analysis):
+        names = names_of(analysis, dict.fromkeys(pull.tensor for pull in pulls))
+        copies = names_of(analysis, dict.fromkeys(pull.copy for pull in pulls))
+        step = next(s for s in reversed(analysis.capture.steps) if pulls[-1].tensor in s.held)
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {agree(names, 'is', 'are')} averaged in each iteration with {summarize_names(copies)}, which "
+            f"never {agree(copies, 'changes', 'change')}: the average pulls the trained values back, and the copy that the loss uses keeps its initial values",
+            "Write the average into the copy, `copy.lerp_(trained, rate)`: source and target are likely swapped in the call.",
+            analysis.places((pulls[-1].op, "averaged here"), (step, "trained here")),
+            (*names, *copies),
+            ops=tuple(pull.op.index for pull in pulls),
+            cures=tuple((SwapArguments(place),) for place in analysis.user_frames(pulls[-1].op.site, "")[1:2]),
+        )

@@ -9,13 +9,14 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import callee
+from autograd_inspector.analysis.gradients.mixed_losses import Mixed, entrance, mixed
+from autograd_inspector.analysis.memory.overwritten_parameters import overwritten
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
 from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
 from autograd_inspector.rules.ag109_unwanted_gradient.measured_twice import without_a_constant
 from autograd_inspector.rules.ag109_unwanted_gradient.moving_constants import moving_constants
@@ -23,7 +24,6 @@ from autograd_inspector.rules.ag109_unwanted_gradient.other_threads import in_ot
 from autograd_inspector.rules.ag109_unwanted_gradient.own_reference import own_reference
 from autograd_inspector.rules.ag109_unwanted_gradient.pulled_back import pulled_back
 from autograd_inspector.rules.ag109_unwanted_gradient.shared_target import shared_with_the_teacher
-from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
 from autograd_inspector.rules.ag109_unwanted_gradient.trained_target import learning_teachers
 from autograd_inspector.rules.ag109_unwanted_gradient.written_target import filled_targets
 from autograd_inspector.rules.ag109_unwanted_gradient.written_values import written_values
@@ -126,7 +126,7 @@ def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
         f"detach() what is computed with {summarize_names(names)} where it goes into the loss of {others}, or clear the gradients "
         "(zero_grad()) right before the second backward().",
         (
-            *entrance(analysis, mixed_round),
+            *analysis.user_frames(entrance(analysis, mixed_round), "given to it with its graph here"),
             *analysis.places(
                 (mixed_round.foreign, "leaves gradients here"),
                 (mixed_round.own_run, "adds to them here"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.idle_namesakes import IdleNamesakes
 from autograd_inspector.analysis.losses.shared_targets import SharedTarget, shared_targets
@@ -79,4 +80,4 @@ def _readers(analysis: Analysis, found: SharedTarget) -> list[Op]:
 
 def _cures(analysis: Analysis, found: SharedTarget) -> Iterator[Remedies]:
     if isinstance(found.shared, (ModelsShared, ModuleCopied)):
-        yield from ((DeepCopy(place),) for place in analysis.user_frames(found.shared.site, "")[:1])
+        yield from at_line(analysis, found.shared.site, DeepCopy)

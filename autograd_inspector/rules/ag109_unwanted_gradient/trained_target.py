@@ -18,27 +18,23 @@ from autograd_inspector.model.wording import agree, summarize_names
 def learning_teachers(analysis: Analysis) -> Iterator[Problem]:
     """One finding for the last step that is like that."""
     for found in trained_targets(analysis):
-        yield _problem(analysis, found)
-
-
-def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
-    names = [name_of(analysis, tensor) for tensor in sorted(found.tensors)]
-    them = agree(names, "it", "them")
-    holders = [o for o in analysis.capture.placement.optimizers if o.steps and set(found.tensors) & set(o.held)]
-    return Problem(
-        "warning",
-        f"backward reaches {summarize_names(names)} through the target of `{found.op.name}` alone, and an optimizer steps "
-        f"{them}: {agree(names, 'its module is', 'their modules are')} in eval mode, as for a teacher, and the target moves towards the prediction",
-        "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and pass only the trained parameters to the optimizer.",
-        analysis.places(
-            (found.use, "the target is computed with gradient here"),
-            (found.op, "taken as the target here"),
-            *((o, "given to the optimizer here") for o in holders),
-        ),
-        tuple(names),
-        ops=(found.op.index,),
-        cures=(*_frozen(analysis, found, holders), *detached(analysis, found.op, found.op.inputs[1])),
-    )
+        names = [name_of(analysis, tensor) for tensor in sorted(found.tensors)]
+        them = agree(names, "it", "them")
+        holders = [o for o in analysis.capture.placement.holding(found.tensors) if o.steps]
+        yield Problem(
+            "warning",
+            f"backward reaches {summarize_names(names)} through the target of `{found.op.name}` alone, and an optimizer steps "
+            f"{them}: {agree(names, 'its module is', 'their modules are')} in eval mode, as for a teacher, and the target moves towards the prediction",
+            "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and pass only the trained parameters to the optimizer.",
+            analysis.places(
+                (found.use, "the target is computed with gradient here"),
+                (found.op, "taken as the target here"),
+                *((o, "given to the optimizer here") for o in holders),
+            ),
+            tuple(names),
+            ops=(found.op.index,),
+            cures=(*_frozen(analysis, found, holders), *detached(analysis, found.op, found.op.inputs[1])),
+        )
 
 
 def _frozen(analysis: Analysis, found: TrainedTarget, holders: list[OptimizerRecord]) -> Iterator[Remedies]:

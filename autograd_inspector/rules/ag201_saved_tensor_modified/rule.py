@@ -9,19 +9,11 @@ from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.older_graphs import edited_before, recompute_advice
 from autograd_inspector.advice.remedies.in_place import kept_apart
 from autograd_inspector.advice.remedies.meeting import meeting
-from autograd_inspector.advice.saved_tensors import (
-    Saved,
-    counter_of,
-    edit_name,
-    made_at,
-    place_of,
-    recomputes,
-    saved_name,
-    saver_name,
-)
+from autograd_inspector.advice.saved_tensors import edit_name, place_of, saved_name, saver_name
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.compiled_code import saver_inside
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.saved_tensors import Saved, counter_of, made_at, recomputes
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations

@@ -8,13 +8,13 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.saved_tensors import saved_name, saver_name
 from autograd_inspector.advice.spelling import copied_array
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.unseen_edits.array_memory import Memory, aliased
+from autograd_inspector.analysis.unseen_edits.array_writes import Use, WritingLine
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, Rename
-from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import Memory, aliased
-from autograd_inspector.rules.ag202_unseen_edit.writing_line import Use, WritingLine
 
 
 class Arrays:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.saved_tensors import made_at, place_of, saved_name, saver_name
+from autograd_inspector.advice.saved_tensors import place_of, saved_name, saver_name
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.analysis.saved_tensors import made_at, on_ctx
+from autograd_inspector.analysis.unseen_edits.standing import Edits
+from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Trait
-from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
-
-
-def on_ctx(saved: SavedTensor) -> bool:
-    """Whether a custom Function holds it as a plain attribute."""
-    return saved.name.startswith("ctx.")
 
 
 def ctx_edits(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> Iterator[Problem]:

@@ -8,105 +8,39 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.in_place import kept_until
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.memory.assigned_data import assigns, effective
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.unseen_edits.changed_for_recomputation import changed_before_recomputation
+from autograd_inspector.analysis.unseen_edits.standing import Edits
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.op import Trait
 from autograd_inspector.model.wording import agree, join_names
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Forwards, key_of
-from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
-
-_MODIFIED = "modified by an inplace operation"
 
 
 def recompute_edits(analysis: Analysis, standing: Edits) -> Iterator[Problem]:
     """Tensors that live outside the checkpoint and changed between its forward and its recomputation."""
-    capture = analysis.capture
-    if not any(op.has(Trait.BACKWARD) for op in capture.ops):
-        return
-    forwards, failed = Forwards(analysis), _failed(analysis)
-    by_edit_sites: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
-    for op in capture.ops:
-        if not op.has(Trait.BACKWARD):
-            forwards.add(op)
-            continue
-        if op.index in failed or not _records(analysis, op):
-            continue
-        for tensor in dict.fromkeys(op.inputs):
-            key = key_of(analysis, op), tensor
-            before = forwards.last(key, op)
-            if before is None or tensor in before.outputs or tensor in _writes(before):
-                continue
-            edits = _changed(analysis, standing, tensor, before, op, forwards.earlier(key, op))
-            if edits:
-                by_edit_sites.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
-    for members in by_edit_sites.values():
-        yield _finding(analysis, members)
-
-
-def _changed(
-    analysis: Analysis, standing: Edits, tensor: int, before: Op, op: Op, earlier: Iterator[Op]
-) -> list[tuple[Op, Write]]:
-    """What changed the tensor since the forward that is recomputed; ``earlier``: the others of that kind."""
-    edits = _edits(analysis, standing, tensor, before, op)
-    evaluated = before.first_seq == before.last_seq and not before.has(Trait.INNER)
-    back = all(assigns(edit) or (evaluated and is_a(edit.name, OpKind.COPIES_INTO)) for edit, _ in edits)
-    if edits and back and any(not _edits(analysis, standing, tensor, o, op) for o in earlier):
-        return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
-    return edits
-
-
-def _edits(analysis: Analysis, standing: Edits, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
-    """What changed the tensor between two ops that read it."""
-    record = analysis.capture.tensors[tensor]
-    writes = standing.standing(record.storage, tensor, before.index + 1, op.index).certain
-    return [
-        (edit, write)
-        for edit, write in effective(analysis, tensor, writes, op.index)
-        if not edit.has(Trait.BACKWARD) and analysis.capture.tensors[write.tensor].overlaps(record)
-    ]
-
-
-def _records(analysis: Analysis, op: Op) -> bool:
-    """Whether it ran where autograd records, as recomputation does: a hook's own work (fully_shard gathers) does not."""
-    regions = analysis.capture.regions
-    return not regions or regions[op.region].kind == "enabled"
-
-
-def _failed(analysis: Analysis) -> frozenset[int]:
-    """The ops of backwards that raised, for what was saved was modified: no gradient came of these."""
-    runs = (run for run in analysis.capture.backwards if _MODIFIED in run.error)
-    return frozenset(index for run in runs for index in range(run.start, run.end))
-
-
-def _writes(op: Op) -> set[int]:
-    return {write.tensor for write in op.writes}
-
-
-def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Write]]]]) -> Problem:
-    op, _, edits = members[0]
-    names = list(dict.fromkeys(name_of(analysis, tensor) for _, tensor, _ in members))
-    several, were = join_names(names), agree(names, "was", "were")
-    edit = edits[0][0]
-    copy, them = (copy_of(analysis, names[0]), "it") if len(names) == 1 else ("copies (`.clone()`)", "them")
-    fix = f"Do not modify {several} between forward and backward: edit {them} afterwards"
-    if edit.has(Trait.STEP):
-        fix = "Call optimizer.step() only after the last backward()"
-    elif not any(analysis.capture.tensors[tensor].kind == "parameter" for _, tensor, _ in members):
-        # The function that runs again looks the name up again.
-        fix += f", or edit {copy} under {agree(names, 'another name', 'other names')}"
-    return Problem(
-        "error",
-        f"{several} {were} modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in backward "
-        "with the new values, so the gradients are silently wrong",
-        f"{fix}.",
-        analysis.places((edit, "modified here"), (op, "read again in recomputation")),
-        tuple(names),
-        (
-            f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",
-            f"`{edit.name}` then modified {several}.",
-            "Backward ran the same code again and read the modified memory; certain, by the order of the calls.",
-        ),
-        (edit.index,),
-        tuple(kept_until(analysis, [e for e, _ in edits], op)),
-    )
+    for members in changed_before_recomputation(analysis, standing):
+        op, _, edits = members[0]
+        names = list(dict.fromkeys(name_of(analysis, tensor) for _, tensor, _ in members))
+        several, were = join_names(names), agree(names, "was", "were")
+        edit = edits[0][0]
+        copy, them = (copy_of(analysis, names[0]), "it") if len(names) == 1 else ("copies (`.clone()`)", "them")
+        fix = f"Do not modify {several} between forward and backward: edit {them} afterwards"
+        if edit.has(Trait.STEP):
+            fix = "Call optimizer.step() only after the last backward()"
+        elif not any(analysis.capture.tensors[tensor].kind == "parameter" for _, tensor, _ in members):
+            # The function that runs again looks the name up again.
+            fix += f", or edit {copy} under {agree(names, 'another name', 'other names')}"
+        yield Problem(
+            "error",
+            f"{several} {were} modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in backward "
+            "with the new values, so the gradients are silently wrong",
+            f"{fix}.",
+            analysis.places((edit, "modified here"), (op, "read again in recomputation")),
+            tuple(names),
+            (
+                f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",
+                f"`{edit.name}` then modified {several}.",
+                "Backward ran the same code again and read the modified memory; certain, by the order of the calls.",
+            ),
+            (edit.index,),
+            tuple(kept_until(analysis, [e for e, _ in edits], op)),
+        )

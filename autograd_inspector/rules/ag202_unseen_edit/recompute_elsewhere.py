@@ -7,12 +7,12 @@ from itertools import takewhile
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import recomputations
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, with_role
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import BindNow
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import recomputations
 
 
 def recomputed_elsewhere(analysis: Analysis) -> Iterator[Problem]:

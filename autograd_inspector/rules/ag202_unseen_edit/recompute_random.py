@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of, where_made
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import Key, key_of, keys_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import RandomStateDropped
 from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import join_names, summarize_names
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
 
 
 def drawn_again(analysis: Analysis) -> Iterator[Problem]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import key_of, keys_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import key_of, keys_of
 
 
 def statistics_twice(analysis: Analysis) -> Iterator[Problem]:

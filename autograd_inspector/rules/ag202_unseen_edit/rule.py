@@ -6,19 +6,22 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.remedies.in_place import kept_apart
-from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, place_of, saved_name, saver_name
+from autograd_inspector.advice.saved_tensors import place_of, saved_name, saver_name
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import effective
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.saved_tensors import Saved, counter_of, made_at, on_ctx
+from autograd_inspector.analysis.unseen_edits.looked_at import LookedAt
+from autograd_inspector.analysis.unseen_edits.slices import inside_slices
+from autograd_inspector.analysis.unseen_edits.standing import Edit, Edits
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag202_unseen_edit.arrays import Arrays
-from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits, on_ctx
-from autograd_inspector.rules.ag202_unseen_edit.looked_at import LookedAt
+from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits
 from autograd_inspector.rules.ag202_unseen_edit.packed import packed_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute import recompute_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute_differs import recomputed_otherwise
@@ -28,8 +31,6 @@ from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_ag
 from autograd_inspector.rules.ag202_unseen_edit.recompute_statistics import statistics_twice
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
 from autograd_inspector.rules.ag202_unseen_edit.sent_buffers import sent_buffers
-from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
-from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
 
 Member = tuple[Saved, Op, Write]
 

@@ -107,7 +107,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for op in analysis.capture.ops:
         for error, what, fix in _FORBIDDEN if op.error else ():
             if says(op.error, error) and op.has(Trait.STEP):
-                yield _expanded(analysis, op, what) or _in_step(analysis, op, what, fix)
+                yield _expanded(analysis, op, error) or _in_step(analysis, op, what, fix, error)
                 break
             if says(op.error, error) and op.inputs:
                 yield _finding(analysis, op, what, fix, error)
@@ -116,7 +116,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _finding(analysis: Analysis, op: Op, what: str, fix: str, error: TorchError) -> Problem:
     # `out=` comes last among the arguments, what a method modifies comes first.
-    target = op.inputs[-1 if "out=" in what else 0]
+    target = op.inputs[-1 if error is TorchError.OUT_ARGUMENT else 0]
     record = analysis.capture.tensors[target]
     place = analysis.capture.place(op.site)
     name = name_of(analysis, target) if record.names else receiver(place, op.name) or name_of(analysis, target)
@@ -150,6 +150,8 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str, error: TorchError)
 
 
 _OF_LEAVES = {TorchError.VIEW_OF_LEAF, TorchError.LEAF_IN_PLACE}
+_RECORDED = _OF_LEAVES | {TorchError.OUT_ARGUMENT, TorchError.VIEW_MADE_IN_NO_GRAD}
+"""What torch allows where grad mode is off."""
 
 
 def _cures(analysis: Analysis, op: Op, *, of_leaf: bool) -> Iterator[Remedies]:
@@ -179,12 +181,12 @@ def _takes_history(analysis: Analysis, op: Op) -> bool:
     return own and any(tensors[t].requires_grad and not tensors[t].leaf for t in given)
 
 
-def _expanded(analysis: Analysis, op: Op, what: str) -> Problem | None:
+def _expanded(analysis: Analysis, op: Op, error: TorchError) -> Problem | None:
     """Parameters of a step whose elements share memory, where such are what it could not write to: where they were made."""
     tensors = analysis.capture.tensors
     steps = [step for step in analysis.capture.steps if step.op == op.index]
     shared = [p.tensor for s in steps for p in s.parameters if 0 < tensors[p.tensor].extent < tensors[p.tensor].nbytes]
-    if not shared or "expanded" not in what:
+    if not shared or error is not TorchError.OVERLAPS_ITSELF:
         return None
     names, record = names_of(analysis, shared), tensors[shared[0]]
     made = [t.birth for t in tensors if t.storage == record.storage and t.shape == record.shape and t.birth >= 0]
@@ -201,7 +203,7 @@ def _expanded(analysis: Analysis, op: Op, what: str) -> Problem | None:
     )
 
 
-def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
+def _in_step(analysis: Analysis, op: Op, what: str, fix: str, error: TorchError) -> Problem:
     """An optimizer of the program's own that updates its parameters with grad mode on."""
     place = analysis.capture.place(op.site)
     name = receiver(place, _called(place)) or "a parameter"
@@ -211,7 +213,7 @@ def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
         f"`{op.name}` cannot modify {name} in place: {name} {what}".replace("{base}", "a leaf"),
         "Decorate step() with `@torch.no_grad()`, as torch's own optimizers do, or wrap the update in "
         "`with torch.no_grad():`."
-        if "no_grad" in fix
+        if error in _RECORDED
         else _in_code(fix, name),
         analysis.places((op, "modified in place here"), *((site, "step() called here") for site in calls)),
         (name, op.name),

@@ -15,24 +15,20 @@ from autograd_inspector.model.wording import agree, join_names
 
 def data_changed(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each data set."""
-    for data in rewritten_data(analysis):
-        yield _problem(analysis, data)
-
-
-def _problem(analysis: Analysis, found: RewrittenData) -> Problem:
-    name, part = name_of(analysis, found.whole), name_of(analysis, found.part)
-    batch = part if part != name else "the batch"
-    calls = list(dict.fromkeys(op.name for op in found.ops))
-    return Problem(
-        "warning",
-        f"{join_names(f'`{call}`' for call in calls)} {agree(calls, 'changes', 'change')} a part of {name} in place in each iteration: {batch} is a view of it, not a copy. The same "
-        f"part was changed {found.times} times, each time computed from the previous result",
-        f"Compute a new tensor instead of changing {batch} in place, or copy it where it is taken: `.clone()`.",
-        analysis.places((found.op, "changed in place here"), (found.taken, "taken without a copy here")),
-        (name, *calls),
-        ops=(found.op.index,),
-        cures=tuple(_on_a_copy(analysis, found)),
-    )
+    for found in rewritten_data(analysis):
+        name, part = name_of(analysis, found.whole), name_of(analysis, found.part)
+        batch = part if part != name else "the batch"
+        calls = list(dict.fromkeys(op.name for op in found.ops))
+        yield Problem(
+            "warning",
+            f"{join_names(f'`{call}`' for call in calls)} {agree(calls, 'changes', 'change')} a part of {name} in place in each iteration: {batch} is a view of it, not a copy. The same "
+            f"part was changed {found.times} times, each time computed from the previous result",
+            f"Compute a new tensor instead of changing {batch} in place, or copy it where it is taken: `.clone()`.",
+            analysis.places((found.op, "changed in place here"), (found.taken, "taken without a copy here")),
+            (name, *calls),
+            ops=(found.op.index,),
+            cures=tuple(_on_a_copy(analysis, found)),
+        )
 
 
 def _on_a_copy(analysis: Analysis, found: RewrittenData) -> Iterator[Remedies]:

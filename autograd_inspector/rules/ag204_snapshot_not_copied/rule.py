@@ -10,6 +10,7 @@ from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.memory.live_targets import live_targets
 from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
@@ -67,11 +68,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.Module.state_dict, torch.Tensor.detach: both return tensors that share storage; "Saving and loading
         models" in the PyTorch tutorials: "state = deepcopy(model.state_dict())".
     """
-    by_line: dict[tuple[object, object], list[Snapshot]] = {}
-    for snapshot in chain(aliased_snapshots(analysis), live_targets(analysis)):
-        key = line_of(analysis, snapshot.taken.site), line_of(analysis, snapshot.used.site)
-        by_line.setdefault(key, []).append(snapshot)
-    for snapshots in by_line.values():
+    for snapshots in grouped(
+        chain(aliased_snapshots(analysis), live_targets(analysis)),
+        lambda snapshot: (line_of(analysis, snapshot.taken.site), line_of(analysis, snapshot.used.site)),
+    ).values():
         yield _problem(analysis, snapshots)
     for entries in repeated_entries(analysis):
         yield _repeated(analysis, entries)

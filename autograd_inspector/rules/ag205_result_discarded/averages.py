@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.averages_not_kept import (
     AverageNotKept,
@@ -39,7 +40,7 @@ def _by_hand(analysis: Analysis, average: AverageNotKept) -> Problem:
         analysis.places((average.op, "computed from zeros here, in each step"), (average.born, "made as zeros here")),
         tuple(names),
         ops=(average.op.index,),
-        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(average.op.site, "")[:1]),
+        cures=at_line(analysis, average.op.site, lambda place: WriteInto(place, recorded=False)),
     )
 
 
@@ -54,5 +55,5 @@ def _in_steps(analysis: Analysis, events: tuple[AverageLeft, ...]) -> Problem:
         analysis.places((event, "computed from zeros here, in each step"), *((s, "step() called here") for s in steps)),
         (event.type, *names),
         ops=(event.at,),
-        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, lambda place: WriteInto(place, recorded=False)),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.memory.averages_left_in import AverageLeftIn, averages_left_in
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, with_role
@@ -15,10 +16,10 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def left_in(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each evaluation."""
-    by_call: dict[int, list[AverageLeftIn]] = {}
-    for found in averages_left_in(analysis):
-        by_call.setdefault(found.evaluated.id, []).append(found)
-    yield from (_problem(analysis, each) for each in by_call.values())
+    yield from (
+        _problem(analysis, each)
+        for each in grouped(averages_left_in(analysis), lambda found: found.evaluated.id).values()
+    )
 
 
 def _problem(analysis: Analysis, all_found: list[AverageLeftIn]) -> Problem:

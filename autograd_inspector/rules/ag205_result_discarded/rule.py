@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.dropped import goes_on_without, starved_by
-from autograd_inspector.analysis.memory.backups import Backup, never_restored
+from autograd_inspector.analysis.grouping import grouped
+from autograd_inspector.analysis.memory.backups import never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.lost_updates import LostLoad, loads_begun_anew, lost_loads
 from autograd_inspector.analysis.ranks.summoned import EditLost, edits_lost
@@ -87,8 +89,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _problem(analysis, events)
     yield from _unrestored(analysis)
     yield from left_in(analysis)
-    yield from (_lost_load(analysis, load) for load in lost_loads(analysis))
-    yield from (_begun_anew(analysis, load) for load in loads_begun_anew(analysis))
+    yield from (_lost_load(analysis, load, begun_anew=False) for load in lost_loads(analysis))
+    yield from (_lost_load(analysis, load, begun_anew=True) for load in loads_begun_anew(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
     yield from unread_derivatives(analysis)
     yield from not_returned(analysis)
@@ -123,7 +125,7 @@ def _of_gradients(analysis: Analysis, events: list[ResultDiscarded], names: list
         _where(analysis, events, "new gradient"),
         tuple(names),
         ops=tuple(event.at for event in events),
-        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(events[0].site, "")[:1]),
+        cures=at_line(analysis, events[0].site, lambda place: WriteInto(place, recorded=False)),
     )
 
 
@@ -141,7 +143,7 @@ def _dropped(analysis: Analysis, event: ResultDiscarded) -> Problem:
         _where(analysis, [event], "new value"),
         (owner, *starved),
         ops=(event.at,),
-        cures=tuple((KeepResult(place, bool(event.function)),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, lambda place: KeepResult(place, bool(event.function))),
     )
 
 
@@ -160,7 +162,7 @@ def _written(analysis: Analysis, event: ResultDiscarded) -> Iterator[Remedies]:
     """The new value is written into the parameter."""
     ops = analysis.capture.ops
     recorded = event.at >= len(ops) or analysis.capture.regions[ops[event.at].region].kind == "enabled"
-    yield from ((WriteInto(place, recorded),) for place in analysis.user_frames(event.site, "")[:1])
+    yield from at_line(analysis, event.site, lambda place: WriteInto(place, recorded))
 
 
 def _not_written_back(analysis: Analysis, lost: EditLost) -> Problem:
@@ -197,16 +199,13 @@ def _unreturned(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         ),
         tuple(names),
         ops=tuple(event.at for event in events),
-        cures=tuple((ReturnIt(place),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, ReturnIt),
     )
 
 
 def _unrestored(analysis: Analysis) -> Iterator[Problem]:
     """Copies of parameters that were to be put back."""
-    by_line: dict[object, list[Backup]] = {}
-    for backup in never_restored(analysis):
-        by_line.setdefault(line_of(analysis, backup.written.site), []).append(backup)
-    for backups in by_line.values():
+    for backups in grouped(never_restored(analysis), lambda backup: line_of(analysis, backup.written.site)).values():
         first = max((each for each in backups if each.written is backups[0].written), key=lambda each: each.taken.index)
         names = names_of(analysis, dict.fromkeys(backup.tensor for backup in backups))
         yield Problem(
@@ -225,35 +224,22 @@ def _unrestored(analysis: Analysis) -> Iterator[Problem]:
         )
 
 
-def _lost_load(analysis: Analysis, found: LostLoad) -> Problem:
-    """Values of a checkpoint that a forward overwrites."""
+def _lost_load(analysis: Analysis, found: LostLoad, *, begun_anew: bool) -> Problem:
+    """Values of a checkpoint that a forward overwrites, or an initialization."""
     names = names_of(analysis, found.tensors)
-    by = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes))
+    by, it = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes)), agree(names, "it", "them")
+    how = f"initializes {it} again" if begun_anew else f"in the next forward overwrites {it}"
     return Problem(
         "warning",
-        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} in the next forward "
-        f"overwrites {agree(names, 'it', 'them')} before anything is computed with {agree(names, 'it', 'them')}",
-        "Save with the model that its parameters are initialized: keep the flag in a registered buffer, which is part of "
-        "the state_dict, and check it first.",
+        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} {how} before anything is "
+        f"computed with {it}",
+        "Initialize first, and load afterwards; or initialize only the layers that are not loaded."
+        if begun_anew
+        else "Save with the model that its parameters are initialized: keep the flag in a registered buffer, which is part "
+        "of the state_dict, and check it first.",
         analysis.places(
-            *((op, "overwritten here") for op in found.writes), (found.loaded, "loaded here, without effect")
-        ),
-        tuple(names),
-        ops=(found.writes[0].index,),
-    )
-
-
-def _begun_anew(analysis: Analysis, found: LostLoad) -> Problem:
-    """Values of a checkpoint that an initialization overwrites."""
-    names = names_of(analysis, found.tensors)
-    by = join_names(dict.fromkeys(f"`{op.name}`" for op in found.writes))
-    return Problem(
-        "warning",
-        f"the values that {found.loaded.api} wrote into {summarize_names(names)} are lost: {by} initializes "
-        f"{agree(names, 'it', 'them')} again before anything is computed with {agree(names, 'it', 'them')}",
-        "Initialize first, and load afterwards; or initialize only the layers that are not loaded.",
-        analysis.places(
-            *((op, "initialized again here") for op in found.writes), (found.loaded, "loaded here, without effect")
+            *((op, "initialized again here" if begun_anew else "overwritten here") for op in found.writes),
+            (found.loaded, "loaded here, without effect"),
         ),
         tuple(names),
         ops=(found.writes[0].index,),

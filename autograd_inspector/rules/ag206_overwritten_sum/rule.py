@@ -7,14 +7,11 @@ from math import prod
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.gradients.overwritten_sums import overwrites_sums
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import AddUp
 from autograd_inspector.rules.ag206_overwritten_sum.replaced import replaced
-
-_OPERANDS = 3
-_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -48,34 +45,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     told: set[object] = set()
     for op in analysis.capture.ops:
         line = line_of(analysis, op.site)
-        if op.name == "__setitem__" and line not in told and _overwrites(analysis, op):
+        if op.name == "__setitem__" and line not in told and overwrites_sums(analysis, op):
             told.add(line)
             yield _problem(analysis, op)
     yield from replaced(analysis)
-
-
-def _overwrites(analysis: Analysis, op: Op) -> bool:
-    """Whether sums go back to the places that they were read from, by an index that must have duplicates."""
-    if len(op.inputs) != _OPERANDS:
-        return False
-    target, index, value = op.inputs
-    tensors = analysis.capture.tensors
-    places = tensors[target].shape[:1]
-    if not places or not tensors[index].dtype.startswith(("int", "uint")) or tensors[index].dtype == "uint8":
-        return False
-    return prod(tensors[index].shape) > places[0] and _read_from(analysis, value, target, index)
-
-
-def _read_from(analysis: Analysis, value: int, target: int, index: int) -> bool:
-    """Whether a value is a sum of what was read from that tensor by that index, in place or not."""
-    made = analysis.flow.birth(value)
-    if made is not None and is_a(made.name, _SUMS):
-        return any(_is_read(analysis.flow.birth(term), target, index) for term in made.inputs)
-    return _is_read(made, target, index)
-
-
-def _is_read(made: Op | None, target: int, index: int) -> bool:
-    return made is not None and made.name == "__getitem__" and made.inputs[:2] == (target, index)
 
 
 def _problem(analysis: Analysis, op: Op) -> Problem:

@@ -13,6 +13,7 @@ from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import Cut, cause_of, is_cut, is_origin
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.asked_in_part import answered_in_part
 from autograd_inspector.analysis.op_kinds import spelled
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -23,11 +24,10 @@ _BY_HAND = ("detached", "no_grad", "inference_mode", "left autograd")
 
 def cut_from_inputs(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that asks."""
-    ops, told = analysis.capture.ops, set[int]()
+    told = set[int]()
     leaves = Leaves(analysis.capture, analysis.flow)
-    for run in analysis.capture.backwards:
-        call = ops[run.end] if run.api == "grad" and not run.error and run.end < len(ops) else None
-        if call is None or call.name != "grad" or len(call.outputs) >= len(run.reached) or run.site in told:
+    for run in answered_in_part(analysis.capture):
+        if run.site in told:
             continue
         for tensor in _inputs_missed(analysis, run):
             cut = _cut(analysis, leaves, run, tensor)

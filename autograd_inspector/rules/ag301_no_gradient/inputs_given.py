@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -26,9 +27,7 @@ def left_out_of_inputs(analysis: Analysis, tensors: Collection[int]) -> tuple[Pr
         f"Leave out `inputs`, or add {agree(names, 'it', 'them')} to the list.",
         analysis.places((run, "backward called here, for the gradients of others")),
         tuple(names),
-        cures=tuple(
-            (SetArgument(place, "backward", "inputs", ""),) for place in analysis.user_frames(run.site, "")[:1]
-        ),
+        cures=at_line(analysis, run.site, lambda place: SetArgument(place, "backward", "inputs", "")),
     )
     return problem, left
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.merged import Merged, merged_away
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
@@ -13,10 +14,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def left_merged(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that merges."""
-    by_line: dict[int, list[Merged]] = {}
-    for merged in merged_away(analysis):
-        by_line.setdefault(merged.write.site, []).append(merged)
-    for each in by_line.values():
+    for each in grouped(merged_away(analysis), lambda merged: merged.write.site).values():
         yield _problem(analysis, each)
 
 

@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.harmful import not_in_graph
+from autograd_inspector.analysis.gradients.asked_in_part import answered_in_part
 from autograd_inspector.analysis.gradients.through_steps import step_between
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -37,10 +38,9 @@ def _left_out(analysis: Analysis) -> Iterator[Problem]:
 
     What is no view of anything used may well be independent of what is differentiated.
     """
-    ops, told = analysis.capture.ops, set[int]()
-    for run in analysis.capture.backwards:
-        call = ops[run.end] if run.api == "grad" and not run.error and run.end < len(ops) else None
-        if call is None or call.name != "grad" or len(call.outputs) >= len(run.reached) or run.site in told:
+    told = set[int]()
+    for run in answered_in_part(analysis.capture):
+        if run.site in told:
             continue
         made_here = {node.op for node in analysis.nodes_of(run)}
         leaves = analysis.leaves.of(run.graph.roots)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.standing_in import StandingIn, standing_in
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import BindNow
 from autograd_inspector.model.wording import agree, summarize_names
@@ -16,7 +16,7 @@ _NESTED = "<locals>"
 """In the qualified name, right before the name of a function that was defined inside of another one."""
 
 
-def one_for_all(analysis: Analysis, never: list[int]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def one_for_all(analysis: Analysis, never: list[int]) -> Iterator[Across]:
     """(the finding, the parameters that it is about), where the call stands in a function made by another one."""
     for found in standing_in(analysis.capture, never):
         here = _called_by(analysis, found)
@@ -39,7 +39,7 @@ def _called_by(analysis: Analysis, found: StandingIn) -> Location | None:
 
 def _problem(analysis: Analysis, found: StandingIn, here: Location) -> Problem:
     names = [name_of(analysis, tensor) for tensor in found.tensors]
-    holders = [o for o in analysis.capture.placement.optimizers if not set(found.tensors).isdisjoint(o.held)]
+    holders = analysis.capture.placement.holding(found.tensors)
     return Problem(
         "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} in an optimizer but got no gradient: {found.call.path} is called "

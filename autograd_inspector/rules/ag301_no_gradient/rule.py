@@ -9,9 +9,11 @@ from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.advice.remedies.left_aside import counted_in, returned_too
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.hidden_inputs import hidden_inputs
+from autograd_inspector.analysis.losses.left_as_indices import exports_of
 from autograd_inspector.analysis.modules.called_elsewhere import used_elsewhere
 from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
 from autograd_inspector.analysis.modules.routed import routed
+from autograd_inspector.analysis.modules.unrecorded import unrecorded
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -19,13 +21,12 @@ from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag301_no_gradient.cut_from_input import cut_from_inputs
 from autograd_inspector.rules.ag301_no_gradient.inputs_given import left_out_of_inputs
-from autograd_inspector.rules.ag301_no_gradient.left_as_numbers import exports_of
 from autograd_inspector.rules.ag301_no_gradient.merged import left_merged
 from autograd_inspector.rules.ag301_no_gradient.none_of_grad import none_of_grad
 from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
 from autograd_inspector.rules.ag301_no_gradient.one_for_all import one_for_all
 from autograd_inspector.rules.ag301_no_gradient.received import by_other_ranks
-from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
+from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings
 
 _USE = "Use it in the forward (recompute cached features with grad), or leave it out of the optimizer."
 _ADD = "Include its output in the loss that backward() is called on, or leave it out of the optimizer."
@@ -165,7 +166,7 @@ def _finding(
     cures: tuple[Remedies, ...] = (),
 ) -> Problem:
     names = [name_of(analysis, t) for t in tensors]
-    holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
+    holders = analysis.capture.placement.holding(tensors)
     made = analysis.places(*((o, "given to the optimizer here") for o in holders))
     runs = [run for run in analysis.capture.backwards if run.api == "backward"]
     return Problem(

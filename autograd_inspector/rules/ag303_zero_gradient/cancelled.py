@@ -19,42 +19,40 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 def cancelled(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line."""
     for found in cancelling(analysis):
-        yield _problem(analysis, found)
-
-
-def _problem(analysis: Analysis, found: Cancelling) -> Problem:
-    names = [name_of(analysis, tensor) for tensor in found.parameters]
-    terms = list(dict.fromkeys(name_of(analysis, tensor) for tensor in found.terms))
-    whole = join_names(terms)
-    why = (
-        f"{whole} are the same value, computed twice with the same parameters"
-        if found.again is not None
-        else f"{whole} {agree(terms, 'enters', 'enter')} this sum with both signs"
-    )
-    again = () if found.again is None else analysis.user_frames(found.again.site, "the same value computed again here")
-    entered = [op for op in found.entered if op.index != found.op.index]
-    return Problem(
-        "warning",
-        f"gradients cancel in `{found.op.name}`: {why}, so the result does not depend on "
-        f"{summarize_names(names)}, which {agree(names, 'gets', 'get')} "
-        "no gradient from it",
-        "Draw the sample without its gradient where its log-probability is differentiated: `sample()` instead of `rsample()`, "
-        "or detach() it."
-        if found.drawn
-        else f"detach() the occurrence of {terms[0]} that must act as a constant, or compute it under torch.no_grad(): a "
-        "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
-        (
-            *again,
-            *analysis.places(
-                *((op, "added to the sum here") for op in entered),
-                (found.op, "gradients cancel here"),
-                (named_twice(analysis, found.op), "second name assigned here, for the same tensor"),
+        names = [name_of(analysis, tensor) for tensor in found.parameters]
+        terms = list(dict.fromkeys(name_of(analysis, tensor) for tensor in found.terms))
+        whole = join_names(terms)
+        why = (
+            f"{whole} are the same value, computed twice with the same parameters"
+            if found.again is not None
+            else f"{whole} {agree(terms, 'enters', 'enter')} this sum with both signs"
+        )
+        again = (
+            () if found.again is None else analysis.user_frames(found.again.site, "the same value computed again here")
+        )
+        entered = [op for op in found.entered if op.index != found.op.index]
+        yield Problem(
+            "warning",
+            f"gradients cancel in `{found.op.name}`: {why}, so the result does not depend on "
+            f"{summarize_names(names)}, which {agree(names, 'gets', 'get')} "
+            "no gradient from it",
+            "Draw the sample without its gradient where its log-probability is differentiated: `sample()` instead of `rsample()`, "
+            "or detach() it."
+            if found.drawn
+            else f"detach() the occurrence of {terms[0]} that must act as a constant, or compute it under torch.no_grad(): a "
+            "target, an old log-probability, the soft value in `hard - soft.detach() + soft`.",
+            (
+                *again,
+                *analysis.places(
+                    *((op, "added to the sum here") for op in entered),
+                    (found.op, "gradients cancel here"),
+                    (named_twice(analysis, found.op), "second name assigned here, for the same tensor"),
+                ),
             ),
-        ),
-        (*names, *terms),
-        ops=(found.op.index,),
-        cures=tuple(_cures(analysis, found, entered)),
-    )
+            (*names, *terms),
+            ops=(found.op.index,),
+            cures=tuple(_cures(analysis, found, entered)),
+        )
 
 
 def _called_old(found: Cancelling) -> list[int]:

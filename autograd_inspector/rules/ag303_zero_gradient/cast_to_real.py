@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
@@ -36,7 +37,7 @@ def cast_to_real(analysis: Analysis) -> Iterator[Problem]:
                 analysis.user_frames(op.site, "imaginary part dropped here"),
                 tuple(names),
                 ops=(op.index,),
-                cures=tuple((Operand(place, "first", "{}.abs()"),) for place in analysis.user_frames(op.site, "")[:1]),
+                cures=at_line(analysis, op.site, lambda place: Operand(place, "first", "{}.abs()")),
             )
 
 

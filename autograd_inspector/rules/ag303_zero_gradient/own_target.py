@@ -15,29 +15,25 @@ from autograd_inspector.model.rewrites import OwnCopy
 def own_target(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that compares the two."""
     for found in own_targets(analysis):
-        yield _problem(analysis, found)
-
-
-def _problem(analysis: Analysis, found: OwnTarget) -> Problem:
-    value, target = name_of(analysis, found.value), name_of(analysis, found.target)
-    same = target == value or "[" in target or "[" in value
-    both = f"{value} and its target" if same else f"{value} and {target}"
-    return Problem(
-        "warning",
-        f"`{found.compared.name}` compares {both}, which the same parameters compute from the same input: the two are always equal, "
-        "and the gradient is zero",
-        "Compute the target with another model, such as a copy with its own weights (`teacher = copy.deepcopy(student)`), or "
-        "from another view of the input.",
-        analysis.places(
-            (found.named, "another name for the same model"),
-            (found.again, "target computed here"),
-            (found.made, "the same value computed here"),
-            (found.compared, "compared here"),
-        ),
-        tuple(dict.fromkeys((value, target))),
-        ops=(found.compared.index,),
-        cures=tuple(_cures(analysis, found)),
-    )
+        value, target = name_of(analysis, found.value), name_of(analysis, found.target)
+        same = target == value or "[" in target or "[" in value
+        both = f"{value} and its target" if same else f"{value} and {target}"
+        yield Problem(
+            "warning",
+            f"`{found.compared.name}` compares {both}, which the same parameters compute from the same input: the two are always equal, "
+            "and the gradient is zero",
+            "Compute the target with another model, such as a copy with its own weights (`teacher = copy.deepcopy(student)`), or "
+            "from another view of the input.",
+            analysis.places(
+                (found.named, "another name for the same model"),
+                (found.again, "target computed here"),
+                (found.made, "the same value computed here"),
+                (found.compared, "compared here"),
+            ),
+            tuple(dict.fromkeys((value, target))),
+            ops=(found.compared.index,),
+            cures=tuple(_cures(analysis, found)),
+        )
 
 
 def _cures(analysis: Analysis, found: OwnTarget) -> Iterator[Remedies]:

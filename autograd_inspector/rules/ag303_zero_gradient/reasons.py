@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.stuck_products import PRODUCTS
 from autograd_inspector.analysis.gradients.zero_derivative import divided_by_itself
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.location import Location
@@ -19,7 +20,6 @@ _ANY = (
     "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
     "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay zero."
 )
-PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
 
 
 def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:

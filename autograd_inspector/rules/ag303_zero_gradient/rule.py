@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.values import (
     from_logits,
     of_one_score,
@@ -14,10 +15,14 @@ from autograd_inspector.advice.remedies.values import (
 )
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.handed_over import handed_over
-from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.gradients.decisive_zeros import not_decisive
-from autograd_inspector.analysis.gradients.hooked_leaves import zeroed_by_hooks
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
+from autograd_inspector.analysis.gradients.zero_nodes import (
+    factors_of,
+    fed_with_zeros,
+    has_own_weights,
+    of_second_derivatives,
+    zero_nodes,
+)
 from autograd_inspector.analysis.gradients.zero_slopes import zero_slopes
 from autograd_inspector.analysis.losses.idle_terms import idle_terms
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -27,18 +32,14 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.rewrites import ReturnGradient
-from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag303_zero_gradient.both_zero import both_zero
 from autograd_inspector.rules.ag303_zero_gradient.cancelled import cancelled
 from autograd_inspector.rules.ag303_zero_gradient.cast_to_real import cast_to_real
 from autograd_inspector.rules.ag303_zero_gradient.own_target import own_target
-from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
+from autograd_inspector.rules.ag303_zero_gradient.reasons import reason
 from autograd_inspector.rules.ag303_zero_gradient.zero_slope import zero_second_derivatives
-
-_MOST_ZEROS = 32
-"""Of a run with more nodes that pass back zeros all are told: for each of them its graph is walked once."""
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -63,7 +64,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
     """
-    places, ranges = _seen(analysis)
+    places, ranges = zero_nodes(analysis)
     # These are zero by definition: no value needs to be read.
     flat = list(flattened(analysis, OpKind.PIECEWISE_CONSTANT, Trait.CONSTANT | Trait.PICKS))
     for found in flat:
@@ -78,9 +79,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for op, leaves in sorted(places.values(), key=lambda place: place[0].index not in explained):
         if told.issuperset(names_of(analysis, leaves)):
             continue  # What is zero further back is a consequence.
-        if op.index not in explained and _fed_with_zeros(analysis, op, explained):
+        if op.index not in explained and fed_with_zeros(analysis, op, explained):
             continue
-        if zeros and _of_second_derivatives(analysis, op, zeros):
+        if zeros and of_second_derivatives(analysis, op, zeros):
             continue
         yield _zero(analysis, op, sorted(leaves), ranges)
     partly = [found for found in flat if found.partial and found.op.site not in places]
@@ -94,90 +95,6 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _explained(analysis: Analysis, op: Op, ranges: dict[int, Range]) -> bool:
     """Whether it is known why: what only multiplies by a zero that came from elsewhere is told after that."""
     return is_a(op.name, OpKind.PIECEWISE_CONSTANT) or bool(reason(analysis, op, ranges)[0])
-
-
-def _fed_with_zeros(analysis: Analysis, op: Op, explained: Collection[int]) -> bool:
-    """Whether a product has a factor that comes from an op of which it is told why nothing comes out but zeros."""
-    if not explained or not is_a(op.name, PRODUCTS):
-        return False
-    above = analysis.flow.upstream([(tensor, op.index) for tensor in _factors(op)])
-    hinges = {op.site for op in map(analysis.capture.ops.__getitem__, explained) if is_a(op.name, OpKind.HINGES)}
-    return any(made.site in hinges for made, _ in above)
-
-
-def _of_second_derivatives(analysis: Analysis, op: Op, ends: Collection[int]) -> bool:
-    """Whether a product has a factor that is a second derivative which is zero everywhere: that is told."""
-    made = (analysis.flow.birth(tensor) for tensor in _factors(op)) if is_a(op.name, PRODUCTS) else ()
-    return any(each is not None and each.name == "grad" and each.index in ends for each in made)
-
-
-def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int, Range]]:
-    """(site -> the op that passes back zeros there, and the leaves behind it; the values of what it read)."""
-    capture = analysis.capture
-    always: dict[int, bool] = {}
-    for value in capture.leaf_values:
-        always[value.tensor] = always.get(value.tensor, True) and value.zero
-    dead = {t for t, zero in always.items() if zero and (not capture.optimized or t in capture.optimized)}
-    alive = {t for t, zero in always.items() if not zero}
-    spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
-    spoiled |= {run.index for run in capture.backwards if analysis.bad_tensors.intersection(run.roots)}
-    cancelled, hooked = _cancelled(analysis), zeroed_by_hooks(analysis)
-    leaves_of_op: dict[int, set[int]] = {}
-    ranges: dict[int, Range] = {}
-    past = _past(analysis)
-    for fault in capture.gradient_faults:
-        run = capture.backwards[fault.backward]
-        node = capture.nodes[fault.node]
-        op = capture.op_of(node)
-        if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
-            continue
-        behind = analysis.spoiled_below(fault) & dead - cancelled.get(run.index, set())
-        behind -= past.get((run.index, fault.node), frozenset())
-        if behind and not _by_design(analysis, op, alive | hooked):
-            leaves_of_op.setdefault(op.index, set()).update(behind)
-            ranges.update((values.tensor, values) for values in fault.ranges)
-    places: dict[int, tuple[Op, set[int]]] = {}
-    for index, leaves in leaves_of_op.items():
-        op = capture.ops[index]
-        op_and_leaves = places.setdefault(op.site, (op, set()))
-        op_and_leaves[1].update(leaves)
-        if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
-            places[op.site] = (op, op_and_leaves[1])
-    return places, ranges
-
-
-def _past(analysis: Analysis) -> dict[tuple[int, int], frozenset[int]]:
-    """(run, node that passed back zeros) -> the leaves whose gradient is zero for another such node alone."""
-    zeros: dict[int, list[int]] = {}
-    for fault in analysis.capture.gradient_faults:
-        if fault.kind == "zero":
-            zeros.setdefault(fault.backward, []).append(fault.node)
-    found: dict[tuple[int, int], frozenset[int]] = {}
-    for number, nodes in zeros.items():
-        if 1 < len(nodes) <= _MOST_ZEROS:
-            leaves_of = not_decisive(analysis.capture, analysis.capture.backwards[number], nodes)
-            found |= {(number, node): leaves for node, leaves in leaves_of.items()}
-    return found
-
-
-def _cancelled(analysis: Analysis) -> dict[int, set[int]]:
-    """Run -> the leaves that it also comes to by nodes of which none passes back zeros: their parts add up to zero."""
-    capture = analysis.capture
-    stops: dict[int, set[int]] = {}
-    for fault in capture.gradient_faults:
-        stops.setdefault(fault.backward, set()).add(fault.node)
-    found: dict[int, set[int]] = {}
-    for number, nodes in stops.items():
-        run, met = capture.backwards[number], set(nodes)
-        todo = list(run.graph.roots)
-        while todo:
-            index = todo.pop()
-            if index not in met:
-                met.add(index)
-                node = capture.nodes[index]
-                found.setdefault(run.index, set()).update((node.variable,) if node.variable >= 0 else ())
-                todo += [child for child, _ in node.edges]
-    return found
 
 
 def _partly_zero(analysis: Analysis, found: Flat, term: Op | None) -> Problem:
@@ -196,35 +113,6 @@ def _partly_zero(analysis: Analysis, found: Flat, term: Op | None) -> Problem:
     )
 
 
-def _by_design(analysis: Analysis, op: Op, alive: set[int]) -> bool:
-    """Whether the zero is one that the next step, or the program on purpose, makes up for.
-
-    A factor that is zero now and has a gradient of its own (LoRA's B) moves with the first step. A term multiplied by
-    the number 0 is left out of a loss that others make up.
-    """
-    tensors = analysis.capture.tensors
-    moving = {tensors[t].storage for t in alive if tensors[t].kind == "parameter"} - {-1}
-    if any(tensors[t].storage in moving for t in _factors(op)):  # A transposed one is the parameter's memory too.
-        return True
-    if is_a(op.name, PRODUCTS) and len(op.inputs) > 1 and _fed_by(analysis, op, alive):
-        return True
-    return is_a(op.name, OpKind.MULTIPLIES) and len(op.inputs) == 1 and bool(alive)
-
-
-def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
-    """Whether one factor is computed from parameters that do learn, all of them: a gate whose last layer began at zero."""
-    leaves = Leaves(analysis.capture, analysis.flow)
-    above = [set(leaves.of(tensor, op.index)) for tensor in _factors(op)]
-    return any(parameters and parameters <= alive for parameters in above)
-
-
-def _factors(op: Op) -> tuple[int, ...]:
-    """The inputs that the gradient of another input is multiplied by: a bias is none."""
-    if is_a(op.name, OpKind.ADDS_TO_FIRST):
-        return op.inputs[1:]
-    return op.inputs[:2] if is_a(op.name, OpKind.ADDS_BIAS) else op.inputs
-
-
 def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Problem:
     names = [name_of(analysis, t) for t in leaves]
     call = analysis.capture.call_of(op)
@@ -240,7 +128,7 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         fix,
         tuple(
             [*assigned_places, *here, *made]
-            if op.name in SATURATING or _own_weights(analysis, op)
+            if op.name in SATURATING or has_own_weights(analysis, op)
             else [*here, *made, *assigned_places, *_handed_over(analysis, op)]
         ),
         (*names, *([layer, call.type] if call is not None and layer else [])),
@@ -262,7 +150,7 @@ def _handed_over(analysis: Analysis, op: Op) -> tuple[Location, ...]:
 def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     inner = analysis.capture.function_sites.get(op.name.removesuffix(".apply"), -1)
     if inner >= 0 and len(op.inputs) == 1:
-        yield from ((ReturnGradient(place, (0,)),) for place in analysis.user_frames(inner, "")[:1])
+        yield from at_line(analysis, inner, lambda place: ReturnGradient(place, (0,)))
     if op.has(Trait.PICKS):
         yield from sampled_smoothly(analysis, op)
         return
@@ -276,10 +164,6 @@ def _cures(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     yield from from_logits(analysis, op)
 
 
-def _own_weights(analysis: Analysis, op: Op) -> bool:
-    return any(analysis.capture.tensors[t].kind == "parameter" for t in _factors(op))
-
-
 def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
     """Where the program itself wrote the parameters of this op, or of the one that feeds it, after they were made."""
     capture = analysis.capture
@@ -287,7 +171,7 @@ def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
     feeders = [capture.ops[i] for t in fed for i in analysis.flow.producers(t, op.index)]
     parameters = dict.fromkeys(
         t
-        for read in [_factors(op), *(feeder.inputs for feeder in feeders)]
+        for read in [factors_of(op), *(feeder.inputs for feeder in feeders)]
         for t in read
         if capture.tensors[t].kind == "parameter"
     )

@@ -11,6 +11,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.values import filled
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.nonfinite_origins import is_meant, ops_above
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -18,7 +19,6 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag304_nan_or_inf.origins import is_meant, ops_above
 
 
 class Missing(Struct, frozen=True):

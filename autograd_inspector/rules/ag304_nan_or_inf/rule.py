@@ -6,8 +6,19 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.values import filled, kept_finite, masked_finitely, within_range
-from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.endless_skips import is_endless
+from autograd_inspector.analysis.gradients.nonfinite_origins import (
+    forward_fault_in,
+    given_up,
+    hiding,
+    holds_bad,
+    is_meant,
+    masked,
+    ops_above,
+    origin,
+)
+from autograd_inspector.analysis.gradients.scaled_losses import scaled_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.unset_values import starts_unset
 from autograd_inspector.model.autograd import Backward, Node
@@ -27,17 +38,6 @@ from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import (
     is_indefinite,
     overflow_cure,
 )
-from autograd_inspector.rules.ag304_nan_or_inf.origins import (
-    forward_fault_in,
-    given_up,
-    hiding,
-    holds_bad,
-    is_meant,
-    masked,
-    ops_above,
-    origin,
-)
-from autograd_inspector.rules.ag304_nan_or_inf.scales import is_endless
 from autograd_inspector.rules.ag304_nan_or_inf.sizes import by_step, size_of
 
 

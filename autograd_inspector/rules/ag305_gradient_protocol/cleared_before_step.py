@@ -12,75 +12,37 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.protocol import cleared_once, optimizer_name, stepped_after
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.cleared_too_often import (
+    another_in_its_place,
+    cleared_too_often,
+    ever_steps,
+    holds_some,
+)
+from autograd_inspector.analysis.gradients.discarded import Losses, Lost
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.optimizers.names import variable
-from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
 from autograd_inspector.rules.ag305_gradient_protocol.left_over import left_over
 
 
 def wasted(analysis: Analysis) -> Iterator[Problem]:
     """One finding for the optimizers that step with what is left, and one for each line that no step follows."""
     losses = Losses(analysis)
-    lines: dict[int, list[Lost]] = {}
-    for lost in (*losses.lost, *losses.partly):
-        lines.setdefault(lost.run.site, []).append(lost)
     often: dict[tuple[int, ...], list[Lost]] = {}
-    for members in lines.values():
+    for members in grouped((*losses.lost, *losses.partly), lambda lost: lost.run.site).values():
         tensors = frozenset[int]().union(*(lost.reached for lost in members))
-        steps = [step for step in analysis.capture.steps if _holds(step, tensors)]
-        if steps and _too_often(analysis, losses, members, tensors):
+        steps = [step for step in analysis.capture.steps if holds_some(step, tensors)]
+        if steps and cleared_too_often(analysis, losses, members, tensors):
             often.setdefault(tuple(sorted({step.optimizer for step in steps})), []).extend(members)
         again = [lost for lost in members if lost.again and lost not in losses.partly]
-        idle = {tensor for tensor in tensors if not _stepped(analysis, tensor)}
+        idle = {tensor for tensor in tensors if not ever_steps(analysis, tensor)}
         if again and idle:
             yield _never_stepped(analysis, again, idle)
     for optimizers, members in often.items():
         yield _cleared_too_often(analysis, losses, members, optimizers)
     if not often:
         yield from left_over(analysis, losses)
-
-
-def _holds(step: Step, tensors: frozenset[int]) -> bool:
-    return any(p.tensor in tensors for p in step.parameters)
-
-
-def _stepped(analysis: Analysis, tensor: int) -> bool:
-    """Whether an optimizer that has it ever stepped, in what is folded away as well."""
-    optimizers = analysis.capture.placement.optimizers
-    return any(optimizers[number].steps for number in analysis.timeline.holders((tensor,)))
-
-
-def _too_often(analysis: Analysis, losses: Losses, members: list[Lost], tensors: frozenset[int]) -> bool:
-    """Whether what those backwards and the ones that were used had computed was meant for the same steps.
-
-    Then the first step loses some of it, and it is no single one that does, and as many are lost as are used. Rounds
-    that break off are the exception, or come together, or clear where no other round does.
-    """
-    partly = {lost.run.index for lost in losses.partly}
-    served = [run for run in losses.served if run.index not in partly and not tensors.isdisjoint(run.reached)]
-    spans = list(windows(analysis, tensors))
-    lossy = [any(start < lost.run.start <= end for lost in members) for start, end in spans]
-    used = sum(run.site == members[0].run.site for run in served)
-    if len(members) < 2 or not served or not (used or len(spans) > 1):
-        return False
-    if not used and any(lost.run.index in partly for lost in members):
-        return False  # What was read may be all that it was run for.
-    if all(losses.ended_early(lost) for lost in members):
-        return False
-    if analysis.capture.history.folded:
-        return any(lossy) and _always_so_many(analysis)
-    again = sum(lossy) > 1 or len(lossy) == 1 or not used
-    return bool(lossy) and lossy[0] and again and len(members) >= used
-
-
-def _always_so_many(analysis: Analysis) -> bool:
-    """Whether there were two backwards for each step, those that are folded away included, from the first one on."""
-    history = analysis.capture.history
-    counts = list(history.backwards)[: history.steps]
-    usual = min(counts[history.folded :], default=0)
-    return usual > 1 and counts[0] >= usual and sum(counts) >= 2 * len(counts)
 
 
 def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], optimizers: tuple[int, ...]) -> Problem:
@@ -115,10 +77,9 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
 def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> Problem:
     lost = members[-1]
     names = [name_of(analysis, t) for t in lost.run.reached if t in idle]
-    optimizers = analysis.capture.placement.optimizers
-    holders = [each for each in optimizers if not idle.isdisjoint(each.held)]
+    holders = analysis.capture.placement.holding(idle)
     own = variable(analysis, holders[0]) if holders else "optimizer"
-    other = _another_in_its_place(analysis, lost, {each.id for each in holders})
+    other = another_in_its_place(analysis, lost, {each.id for each in holders})
     instead = f"; `{optimizer_name(analysis, other)}.step()`, which runs in between, has none of them" if other else ""
     return Problem(
         "warning",
@@ -133,11 +94,3 @@ def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> P
         tuple(names),
         cures=tuple(cure for each in holders[:1] for cure in stepped_after(analysis, lost.run, each)),
     )
-
-
-def _another_in_its_place(analysis: Analysis, lost: Lost, holders: set[int]) -> Step | None:
-    """The step of an optimizer that holds none of what a backward reached, and yet the next one behind it."""
-    step = next(iter(analysis.timeline.steps.since(lost.run.end)), None)
-    if step is None or step.optimizer in holders or step.at > min(lost.cleared.values()):
-        return None
-    return None if step.held.intersection(lost.run.reached) else step

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.protocol import added_between, brought_forward, optimizer_name
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.late import (
@@ -67,7 +68,7 @@ def _twice(analysis: Analysis, found: SteppedTwice) -> Problem:
         analysis.places((found.second, "second step() called here"), (found.first, "first step() called here")),
         tuple(names),
         ops=(found.second.op,),
-        cures=tuple((Remove(place),) for place in analysis.user_frames(found.second.site, "")[:1]),
+        cures=at_line(analysis, found.second.site, Remove),
     )
 
 

@@ -8,128 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
+from autograd_inspector.analysis.gradients.left_by_another_loss import Left, losses_through_others
+from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.optimizers.names import variable
-from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 
 
-class Left(Struct, frozen=True):
-    """``foreign`` was for ``other``, a step of another optimizer; ``step`` uses its gradients with those of ``own``.
-
-    ``entered``: where the parameters' result went into the network of ``other``, which ``own`` only runs through.
-    """
-
-    step: Step
-    foreign: Contribution
-    other: Step
-    own: Contribution
-    entered: Op | None = None
-
-
 def left_by_another_loss(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
     """One finding for each line whose gradients are left."""
-    told: set[int] = set()
-    for step in analysis.capture.steps:
-        sums: dict[tuple[int, int], tuple[Contribution, Contribution, list[int]]] = {}
-        for consumed in () if step.computed or step.error else sources.of(step):
-            if consumed.beginning == "older":
-                continue  # Nothing is ever cleared: that is told by itself.
-            for foreign in consumed.contributions[:-1]:
-                own = consumed.contributions[-1]
-                key = foreign.run.index, own.run.index
-                sums.setdefault(key, (foreign, own, []))[2].append(consumed.tensor)
-        for foreign, own, tensors in sums.values():
-            left = None if foreign.run.site in told else _left(analysis, sources, step, foreign, own)
-            if left is not None:
-                told.add(foreign.run.site)
-                yield _problem(analysis, left, tensors)
-
-
-def _left(
-    analysis: Analysis, sources: GradientSources, step: Step, foreign: Contribution, own: Contribution
-) -> Left | None:
-    if foreign.run.site == own.run.site:
-        return None
-    held = {parameter.tensor for parameter in step.parameters}
-    for other in analysis.timeline.steps.within(foreign.end, own.start):
-        theirs = {p.tensor for p in other.parameters if p.gradient >= 0 and p.tensor in foreign.run.reached}
-        if (
-            other.optimizer != step.optimizer
-            and theirs
-            and theirs.isdisjoint(held)
-            and theirs.isdisjoint(own.run.reached)
-            and _used(sources, other, foreign.run, theirs)
-        ):
-            if _runs_through(analysis, foreign.run, held, theirs):
-                return Left(step, foreign, other, own)
-            if _runs_through(analysis, own.run, theirs, held):
-                return Left(step, foreign, other, own, _entered(analysis, foreign.run, theirs, held))
-    return None
-
-
-def _used(sources: GradientSources, other: Step, run: Backward, tensors: set[int]) -> bool:
-    """Whether a step used what a run had computed for all of these."""
-    return all(
-        any(each.run.index == run.index for each in sources.consumed(other, parameter).contributions)
-        for parameter in other.parameters
-        if parameter.tensor in tensors
-    )
-
-
-def _runs_through(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> bool:
-    """Whether an op of the run's graph computed with one of the first parameters and with what came from the others.
-
-    The other way round it would be a network of both, an encoder say, and the other parameters those of its head: but
-    for a network that is frozen where the encoder has a loss of its own, a discriminator.
-    """
-    return _entered(analysis, run, held, theirs) is not None
-
-
-def _entered(analysis: Analysis, run: Backward, held: set[int], theirs: set[int]) -> Op | None:
-    """The first op that computed with one of the first parameters and with what came from the others."""
-    ops = analysis.capture.ops
-    entering = (
-        ops[node.op]
-        for node in analysis.nodes_of(run)
-        if node.op >= 0
-        and not held.isdisjoint(ops[node.op].inputs)
-        and not theirs.isdisjoint(analysis.leaves_below(node))
-    )
-    return min(entering, key=lambda op: op.index, default=None)
+    for left, tensors in losses_through_others(analysis, sources):
+        names = names_of(analysis, tensors)
+        optimizers = analysis.capture.placement.optimizers
+        own, other = (variable(analysis, optimizers[step.optimizer]) for step in (left.step, left.other))
+        yield Problem(
+            "warning",
+            f"the loss that {other}.step() was called for also left gradients in {summarize_names(names)} as well; nothing cleared "
+            f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
+            f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
+            f"{agree(names, 'its', 'their')} own loss.",
+            analysis.places(
+                (left.entered, "used with its graph here"),
+                (left.own.run, "added to the gradients of another loss here"),
+                (left.foreign.run, "gradients of the other loss left here"),
+                (left.step, "step() uses the sum here"),
+            ),
+            tuple(names),
+            ops=(left.step.op,),
+            cures=tuple(added_between(analysis, clearing_call(analysis, left.step, left.own.start), left.own.run.site)),
+        )
 
 
 def _detached(left: Left) -> str:
     """What else can be done where the one loss does not need the graph of the other network, and how the rest begins."""
     return "detach() what goes into the network of the first loss, or c" if left.entered is not None else "C"
-
-
-def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
-    names = names_of(analysis, tensors)
-    optimizers = analysis.capture.placement.optimizers
-    own, other = (variable(analysis, optimizers[step.optimizer]) for step in (left.step, left.other))
-    return Problem(
-        "warning",
-        f"the loss that {other}.step() was called for also left gradients in {summarize_names(names)} as well; nothing cleared "
-        f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
-        f"{_detached(left)}all `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
-        f"{agree(names, 'its', 'their')} own loss.",
-        analysis.places(
-            (left.entered, "used with its graph here"),
-            (left.own.run, "added to the gradients of another loss here"),
-            (left.foreign.run, "gradients of the other loss left here"),
-            (left.step, "step() uses the sum here"),
-        ),
-        tuple(names),
-        ops=(left.step.op,),
-        cures=tuple(added_between(analysis, clearing_call(analysis, left.step, left.own.start), left.own.run.site)),
-    )

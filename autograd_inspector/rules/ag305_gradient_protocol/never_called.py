@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.protocol import backward_called, backward_in_closure
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.analysis.idle_statements import idle_here
-from autograd_inspector.analysis.losses_without_backward import losses, read_out, waiting
+from autograd_inspector.analysis.losses.never_differentiated import finds_nothing, waited
+from autograd_inspector.analysis.losses_without_backward import losses, read_out
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -24,30 +24,14 @@ def never_called(
 ) -> Problem | None:
     """The finding about a step that a backward is missing before; ``last``: the last one ``since`` the step before."""
     loss = next((analysis.losses_without_backward[t] for t in trainable if t in analysis.losses_without_backward), None)
-    if loss is None or not _finds_nothing(analysis, step, last):
+    if loss is None or not finds_nothing(analysis, step, last):
         reached = analysis.received_gradient.intersection(trainable) if analysis.capture.backwards else ()
-        if any(p.gradient >= 0 for p in step.parameters) or reached or not _waited(analysis, trainable):
+        if any(p.gradient >= 0 for p in step.parameters) or reached or not waited(analysis, trainable):
             return None
         start = step.start if step.computed else since + 1
         candidates = losses(analysis.capture, trainable, start, step.at)
         loss = max(candidates, key=lambda op: (not read_out(analysis.capture, op), op.index), default=None)
     return _finding(analysis, step, loss)
-
-
-def _finds_nothing(analysis: Analysis, step: Step, last: Backward | None) -> bool:
-    """Whether the step meets no gradient, or zeros alone that another loss's gradients were cleared to."""
-    end = 0 if last is None else last.end
-    return all(p.gradient < 0 or zeroed_in_place(analysis, [p.gradient], end, step.at) for p in step.parameters)
-
-
-def _waited(analysis: Analysis, tensors: set[int]) -> bool:
-    """Whether no backward ran at all, or a loss of these waited for one in vain and no cut explains that."""
-    if not analysis.capture.backwards:
-        return True
-    explained = analysis.replaced_by_leaves.union(*(cut.parameters for cut in analysis.harmful_cuts))
-    return not tensors & (explained | analysis.in_graph_without_gradient) and any(
-        True for _ in waiting(analysis.capture, tensors)
-    )
 
 
 def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.losses_without_backward import losses, read_out
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
@@ -21,12 +22,14 @@ def never_stepped(analysis: Analysis) -> Iterator[Problem]:
         return
     optimizers = [each for each in capture.placement.optimizers if each.created_at >= 0] if capture.ops else []
     held = {tensor for optimizer in optimizers for tensor in optimizer.held}
-    by_site: dict[int, list[Op]] = {}
-    for op in losses(capture, analysis.optimized_trainable & held, 0, len(capture.ops)) if held else ():
-        by_site.setdefault(op.site, []).append(op)
     # Of what is computed equally often, a number that is only printed is not the loss.
     rounds = max(
-        by_site.values(), key=lambda ops: (len(ops), not read_out(capture, ops[-1]), ops[-1].index), default=[]
+        grouped(
+            losses(capture, analysis.optimized_trainable & held, 0, len(capture.ops)) if held else (),
+            lambda op: op.site,
+        ).values(),
+        key=lambda ops: (len(ops), not read_out(capture, ops[-1]), ops[-1].index),
+        default=[],
     )
     if len(rounds) > 1:
         yield _problem(analysis, optimizers, rounds)

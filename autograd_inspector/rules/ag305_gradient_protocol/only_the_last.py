@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.losses_without_backward import waiting
+from autograd_inspector.analysis.losses.only_the_last import losses_of_one_step, starved_without
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -24,93 +21,28 @@ def only_the_last(analysis: Analysis) -> Iterator[Problem]:
 
     Where a round drops as many as its data want (a loss that is NaN, or small enough), another drops none.
     """
-    told: set[int] = set()
-    trained = waiting(analysis.capture, analysis.optimized_trainable)
-    dropped = [op.index for op in trained if _is_number(analysis, op)]
-    for optimizer in sorted({step.optimizer for step in analysis.capture.steps}) if dropped else ():
-        for ops in _repeated(analysis, optimizer, dropped):
-            if ops[-1].site not in told:
-                told.add(ops[-1].site)
-                yield _finding(analysis, ops)
-
-
-def _repeated(analysis: Analysis, optimizer: int, anywhere: list[int]) -> Iterator[list[Op]]:
-    """The losses of the last round, for each such statement; ``anywhere``: what anything that learns lost."""
-    capture = analysis.capture
-    steps = [step for step in capture.steps if step.optimizer == optimizer and not step.error and not step.closure]
-    learning = [p.tensor for p in steps[-1].parameters] if len(steps) > 1 else []
-    starts = [*([] if capture.history.folded else [-1]), *(step.at for step in steps)]
-    if not learning or not all(_within(anywhere, start, end) for start, end in pairwise(starts)):
-        return  # Most programs drop nothing: no round is looked through for each of many optimizers.
-    rounds = [_by_site(analysis, learning, start + 1, end) for start, end in pairwise(starts)]
-    for site in set.intersection(*(set(each) for each in rounds)) if len(rounds) > 1 else ():
-        dropped = [each[site] for each in rounds]
-        if len({len(ops) for ops in dropped}) == 1:
-            last = [_next_at(analysis, ops[-1], end) for ops, end in zip(dropped, starts[1:], strict=True)]
-            made = [_count(analysis, site, start + 1, end) for start, end in pairwise(starts)]
-            if all(op is not None for op in last) and {len(ops) + 1 for ops in dropped} == set(made):
-                yield [*dropped[-1], *(op for op in last[-1:] if op is not None)]
-
-
-def _by_site(analysis: Analysis, learning: list[int], start: int, end: int) -> dict[int, list[Op]]:
-    """The numbers with a graph that nothing went on with, by the statement that made them."""
-    found: dict[int, list[Op]] = {}
-    for op in waiting(analysis.capture, learning, start, end):
-        if _is_number(analysis, op):
-            found.setdefault(op.site, []).append(op)
-    return found
-
-
-def _is_number(analysis: Analysis, op: Op) -> bool:
-    return all(analysis.capture.tensors[tensor].shape == () for tensor in op.outputs)
-
-
-def _within(indices: list[int], start: int, end: int) -> bool:
-    """Whether one of the sorted indices lies between the two."""
-    at = bisect_right(indices, start)
-    return at < len(indices) and indices[at] < end
-
-
-def _next_at(analysis: Analysis, op: Op, end: int) -> Op | None:
-    """The next result of the same statement, where a backward began at it."""
-    same = (each for each in analysis.capture.ops[op.index + 1 : end] if _same(each, op))
-    following = next(same, None)
-    begins = following is not None and not analysis.capture.begun.isdisjoint(following.outputs)
-    return following if begins else None
-
-
-def _same(one: Op, other: Op) -> bool:
-    return one.site == other.site and one.name == other.name
-
-
-def _count(analysis: Analysis, site: int, start: int, end: int) -> int:
-    """How many numbers with a graph a statement made."""
-    return sum(
-        op.site == site and op.recorded and bool(op.outputs) and _is_number(analysis, op)
-        for op in analysis.capture.ops[start:end]
-    )
-
-
-def _finding(analysis: Analysis, ops: list[Op]) -> Problem:
-    last = ops[-1]
-    variable = next((name for t in last.outputs if (name := analysis.capture.tensors[t].variable)), "the loss")
-    names = names_of(analysis, last.outputs)
-    run = next(run for run in analysis.timeline.runs.since(last.index) if set(run.roots) & set(last.outputs))
-    before = len(ops) - 1
-    unserved = names_of(analysis, _unserved(analysis, ops[:-1], run))
-    starved = f"; {summarize_names(unserved)} {agree(unserved, 'gets', 'get')} no gradient at all" if unserved else ""
-    return Problem(
-        "warning",
-        f"{variable} is computed {len(ops)} times for each step, and backward() runs only from the last one: the "
-        f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its graph', 'their graphs')}, and "
-        f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
-        "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
-        analysis.places((last, "computed again here"), (run, "backward of the last one")),
-        (*names, *unserved),
-        (f"{summarize_names(names)}: nothing else reads the earlier results of this line in the same iteration.",),
-        tuple(op.index for op in ops),
-        tuple(_added(analysis, last, run)),
-    )
+    for ops in losses_of_one_step(analysis):
+        last = ops[-1]
+        variable = next((name for t in last.outputs if (name := analysis.capture.tensors[t].variable)), "the loss")
+        names = names_of(analysis, last.outputs)
+        run = next(run for run in analysis.timeline.runs.since(last.index) if set(run.roots) & set(last.outputs))
+        before = len(ops) - 1
+        unserved = names_of(analysis, starved_without(analysis, ops[:-1], run))
+        starved = (
+            f"; {summarize_names(unserved)} {agree(unserved, 'gets', 'get')} no gradient at all" if unserved else ""
+        )
+        yield Problem(
+            "warning",
+            f"{variable} is computed {len(ops)} times for each step, and backward() runs only from the last one: the "
+            f"{before} before {agree(ops[1:], 'is', 'are')} dropped with {agree(ops[1:], 'its graph', 'their graphs')}, and "
+            f"{agree(ops[1:], 'adds', 'add')} nothing to any gradient{starved}",
+            "Call backward() for each of them before the step, or add them up (`total = total + loss`) and call it on the sum.",
+            analysis.places((last, "computed again here"), (run, "backward of the last one")),
+            (*names, *unserved),
+            (f"{summarize_names(names)}: nothing else reads the earlier results of this line in the same iteration.",),
+            tuple(op.index for op in ops),
+            tuple(_added(analysis, last, run)),
+        )
 
 
 def _added(analysis: Analysis, loss: Op, run: Backward) -> Iterator[Remedies]:
@@ -119,10 +51,3 @@ def _added(analysis: Analysis, loss: Op, run: Backward) -> Iterator[Remedies]:
     if pair is not None:
         yield (AddInPlace(*pair),)
         yield Remove(pair[1]), Again(pair[1], pair[0], "behind")
-
-
-def _unserved(analysis: Analysis, dropped: list[Op], run: Backward) -> list[int]:
-    """The parameters of optimizers that lie behind dropped losses, and that the backward of the last one did not reach."""
-    leaves = Leaves(analysis.capture, analysis.flow)
-    behind = {leaf for op in dropped for tensor in op.outputs for leaf in leaves.of(tensor, op.index + 1)}
-    return sorted(behind.intersection(analysis.optimized_trainable).difference(run.reached))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograd_inspector.advice.misplaced_clipping import misplaced_clipping
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import too_early_or_late
 from autograd_inspector.advice.remedies.protocol import (
@@ -14,7 +13,6 @@ from autograd_inspector.advice.remedies.protocol import (
     cleared_first,
     in_order,
 )
-from autograd_inspector.advice.scaled_gradients import scaled_gradients, unscaled_for_nothing
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import cleared_before, clearings_of_others, renewed
 from autograd_inspector.analysis.gradients.sources import GradientSources
@@ -40,6 +38,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_
 from autograd_inspector.rules.ag305_gradient_protocol.left_after_use import left_after_use
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_a_weights_loss import left_by_a_weights_loss
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
+from autograd_inspector.rules.ag305_gradient_protocol.misplaced_clipping import misplaced_clipping
 from autograd_inspector.rules.ag305_gradient_protocol.moved_back import taken_back_otherwise
 from autograd_inspector.rules.ag305_gradient_protocol.moved_by_momentum import carried_on
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
@@ -52,6 +51,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.returned_gradients import 
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaled_after_clipping import scaled_after_clipping
 from autograd_inspector.rules.ag305_gradient_protocol.scaled_each_time import scaled_each_time
+from autograd_inspector.rules.ag305_gradient_protocol.scaled_gradients import scaled_gradients, unscaled_for_nothing
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.scheduler_first import scheduler_first
 from autograd_inspector.rules.ag305_gradient_protocol.stepped_within import divided_but_stepped

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
@@ -128,7 +129,7 @@ def _nothing_checked(analysis: Analysis) -> Iterator[Problem]:
             *analysis.places(*((run, "backward called here") for run in runs)),
         ),
         (f"{scaler}.update()",),
-        cures=tuple((BesideCall(place, "step"),) for place in analysis.user_frames(site, "")[:1]),
+        cures=at_line(analysis, site, lambda place: BesideCall(place, "step")),
     )
 
 

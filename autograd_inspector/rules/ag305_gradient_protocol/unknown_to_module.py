@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.program_events import LayersHeld, ModuleCleared, ZeroGradCalled
 from autograd_inspector.model.remedy import Register, Remedies
@@ -29,4 +30,4 @@ REGISTER = "Hold the layers in an nn.ModuleList, or call zero_grad() of the opti
 
 def registered(analysis: Analysis, held: LayersHeld) -> Iterator[Remedies]:
     """The container is a module."""
-    yield from ((Register(place),) for place in analysis.user_frames(held.site, "")[:1])
+    yield from at_line(analysis, held.site, Register)

@@ -10,62 +10,23 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.memory import zeroed_in_place
-from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.analysis.gradients.dropped_each_time import dropped_in_each_step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, summarize_names
 
 
 def dropped_each_time(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that drops."""
-    by_site: dict[int, list[int]] = {}
-    last: dict[int, Step] = {}
-    for tensor, sites in _sites(analysis, last).items():
-        if sites and -1 not in sites:
-            by_site.setdefault(sites[-1], []).append(tensor)
-    for site, tensors in by_site.items():
-        yield _problem(analysis, site, tensors, last[tensors[0]])
-
-
-def _sites(analysis: Analysis, last: dict[int, Step]) -> dict[int, list[int]]:
-    """Parameter -> for each step the line that dropped its gradient; -1 where the step had one, or nobody dropped any."""
-    sites: dict[int, list[int]] = {}
-    since: dict[int, int] = {}
-    for step in analysis.capture.steps:
-        start = since.get(step.optimizer, -1)
-        since[step.optimizer] = step.at
-        if step.error or step.computed or not any(p.gradient >= 0 for p in step.parameters):
-            continue  # Without any gradient the step is idle as a whole: that is told by itself.
-        for parameter in step.parameters:
-            last[parameter.tensor] = step
-            sites.setdefault(parameter.tensor, []).append(_site(analysis, parameter, start, step))
-    return sites
-
-
-def _site(analysis: Analysis, parameter: ParameterStep, since: int, step: Step) -> int:
-    tensor = parameter.tensor
-    runs = analysis.timeline.backwards_to(tensor).within(since + 1, step.at)
-    runs = [run for run in runs if tensor not in analysis.timeline.empty(run)]
-    if not runs:
-        return -1
-    if parameter.gradient >= 0:
-        zeroed = zeroed_in_place(analysis, [parameter.gradient], runs[-1].end, step.at)
-        return -1 if zeroed is None else zeroed.site
-    writes = analysis.timeline.writes_of(tensor).within(runs[-1].end, step.at)
-    dropped = [write.site for write in writes if write.gradient < 0]
-    return dropped[-1] if dropped else -1
-
-
-def _problem(analysis: Analysis, site: int, tensors: list[int], step: Step) -> Problem:
-    names = names_of(analysis, tensors)
-    return Problem(
-        "info",
-        f"the gradients of {summarize_names(names)} are dropped between backward() and step(), at every step: "
-        f"{agree(names, 'it does', 'they do')} not move",
-        f"Remove that line if {agree(names, 'it is', 'they are')} to learn. To freeze {agree(names, 'it', 'them')}, set "
-        "requires_grad to False, which saves the computation as well.",
-        analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
-        tuple(names),
-        ops=(step.op,),
-        cures=tuple(left_out(analysis, site)),
-    )
+    for site, tensors, step in dropped_in_each_step(analysis):
+        names = names_of(analysis, tensors)
+        yield Problem(
+            "info",
+            f"the gradients of {summarize_names(names)} are dropped between backward() and step(), at every step: "
+            f"{agree(names, 'it does', 'they do')} not move",
+            f"Remove that line if {agree(names, 'it is', 'they are')} to learn. To freeze {agree(names, 'it', 'them')}, set "
+            "requires_grad to False, which saves the computation as well.",
+            analysis.places((site, "gradients dropped here"), (step, "step() without them here")),
+            tuple(names),
+            ops=(step.op,),
+            cures=tuple(left_out(analysis, site)),
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
@@ -15,8 +15,8 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.wording import agree, summarize_names
 
 
-def piled_up(analysis: Analysis) -> Iterator[Problem]:
-    """The same hook several times on one leaf: each is given what the one before it made of the gradient."""
+def hooks_piled_up(analysis: Analysis) -> Mapping[int, dict[int, tuple[TensorHook, Backward]]]:
+    """Site -> leaf -> (a hook that was registered once more, a backward in which each changed what the other made)."""
     hooks_by_site: dict[int, dict[int, tuple[TensorHook, Backward]]] = {}
     for hook in analysis.capture.tensor_hooks:
         if hook.again and not hook.post:
@@ -25,7 +25,12 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
             run = next((r for r in runs if r.start >= hook.at and _compounds(analysis, hook, r)), None)
             if before and run is not None:
                 hooks_by_site.setdefault(hook.site, {})[hook.tensor] = hook, run
-    for site, hook_runs in hooks_by_site.items():
+    return hooks_by_site
+
+
+def piled_up(analysis: Analysis) -> Iterator[Problem]:
+    """The same hook several times on one leaf: each is given what the one before it made of the gradient."""
+    for site, hook_runs in hooks_piled_up(analysis).items():
         names = [name_of(analysis, tensor) for tensor in hook_runs]
         hook, run = max(hook_runs.values(), key=lambda pair: pair[0].again)
         name, times = short_name(hook.name), hook.again + 1

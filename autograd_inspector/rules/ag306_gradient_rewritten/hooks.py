@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from autograd_inspector.advice.names import short_name
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.in_place import out_of_place
 from autograd_inspector.advice.remedies.left_out import left_out, unhooked
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.hooked_leaves import by_hooks_alone, zeroed_by_hooks
+from autograd_inspector.analysis.gradients.zeroing_hooks import (
+    Zeroing,
+    gradient_hooks,
+    zeroing_module_hooks,
+    zeroing_tensor_hooks,
+)
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.remedy import ReturnNew
-from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -32,7 +37,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
             if record.birth >= 0 or record.of_model or not _is_gradient(analysis, op, given):
                 continue
             seen.add(op.site)
-            hooks = _gradient_hooks(analysis)
+            hooks = gradient_hooks(analysis.capture)
             hooked = [name_of(analysis, h.tensor) for h in hooks]
             yield Problem(
                 "warning",
@@ -57,11 +62,6 @@ def _out_of_place(op: Op) -> str:
     else:
         instead = "Work on a copy (`grad.clone()`)"
     return f"{instead}. Return a tensor only to replace the gradient; a hook that only reads returns None."
-
-
-def _gradient_hooks(analysis: Analysis) -> list[TensorHook]:
-    """The hooks that are given a gradient, which is not theirs; others may do with the tensor's ``.grad`` what they like."""
-    return [hook for hook in analysis.capture.tensor_hooks if not hook.post]
 
 
 def role_of(hook: TensorHook) -> str:
@@ -90,7 +90,7 @@ def _is_gradient(analysis: Analysis, op: Op, tensor: int) -> bool:
     return (
         inside
         and not read_from_grad
-        and any(capture.tensors[h.tensor].shape == record.shape for h in _gradient_hooks(analysis))
+        and any(capture.tensors[h.tensor].shape == record.shape for h in gradient_hooks(analysis.capture))
     )
 
 
@@ -99,12 +99,12 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
     zeroed = zeroed_by_hooks(analysis)
     names_by_case: dict[tuple[int, str], list[str]] = {}
     for tensor, values in by_hooks_alone(analysis).items():
-        hook = [each for each in _gradient_hooks(analysis) if each.tensor == tensor][-1]
+        hook = [each for each in gradient_hooks(analysis.capture) if each.tensor == tensor][-1]
         zero, bad = tensor in zeroed, any(value.nonfinite for value in values)
         if zero or bad:
             case = hook.site, "all zeros" if zero else "not finite"
             names_by_case.setdefault(case, []).append(name_of(analysis, tensor))
-    hook_of = {h.site: h for h in _gradient_hooks(analysis)}
+    hook_of = {h.site: h for h in gradient_hooks(analysis.capture)}
     for (site, what), names in names_by_case.items():
         name = short_name(hook_of[site].name)
         yield Problem(
@@ -118,78 +118,45 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
 
 
 def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
-    """A module's backward hook was given a gradient and passed on zeros. Needs values.
-
-    Where all that lies behind learns by other ways, that is worth seeing, and no more.
-    """
-    capture = analysis.capture
-    alive = {v.tensor for v in capture.leaf_values if not v.zero}
-    hooks = [hook for hook in capture.events_of(ModuleHookRegistered) if hook.backward]
-    zeroed_modules: dict[tuple[int, str], tuple[Op, set[int]]] = {}
-    for fault in capture.gradient_faults:
-        node = capture.nodes[fault.node]
-        op = capture.op_of(node)
-        behind = analysis.leaves_below(node)
-        zero = fault.kind in {"zero", "hooked"}
-        if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
-            of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
-            zeroed_modules.setdefault(of_module, (op, set()))[1].update(behind)
-    for op, behind in zeroed_modules.values():
-        call = capture.call_of(op)
-        mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
-        hook = short_name(mine[-1].hook) if mine else "a backward hook"
-        starved = behind - alive
-        names = [name_of(analysis, t) for t in sorted(starved or behind)]
-        effect = (
-            agree(names, "never moves", "never move")
-            if starved
-            else f"{agree(names, 'gets', 'get')} gradients only through other paths"
-        )
-        of = f" of {capture.display_names.layer(call)} (nn.{call.type})" if call is not None and call.path else ""
+    """A module's backward hook was given a gradient and passed on zeros. Needs values."""
+    for found in zeroing_module_hooks(analysis):
+        hook = short_name(found.hook.hook) if found.hook is not None else "a backward hook"
+        call, names = analysis.capture.call_of(found.op), names_of(analysis, found.concerned)
+        named = call is not None and call.path
+        of = f" of {analysis.capture.display_names.layer(call)} (nn.{call.type})" if call is not None and named else ""
         yield Problem(
-            "warning" if starved else "info",
-            f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} {effect}",
+            "warning" if found.starved else "info",
+            f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} {_effect(found, names)}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
-            analysis.places(*((c, "hook registered here") for c in mine[-1:]), (op, "module called here")),
-            (*dict.fromkeys(names), hook),
-            ops=(op.index,),
-            cures=tuple(cure for registered in mine[-1:] for cure in left_out(analysis, registered.site)),
+            analysis.places((found.hook, "hook registered here"), (found.op, "module called here")),
+            (*names, hook),
+            ops=(found.op.index,),
+            cures=tuple(left_out(analysis, found.hook.site)) if found.hook is not None else (),
         )
 
 
 def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
-    """A hook on an activation turned its gradient into zeros in each backward. Needs values.
-
-    Where all that lies behind learns by other ways, as past a residual connection, that is worth seeing, and no more.
-    """
-    capture = analysis.capture
-    alive = {v.tensor for v in capture.leaf_values if not v.zero}
-    zeroing_hooks: dict[int, tuple[TensorHook, Op, set[int]]] = {}
-    for fault in capture.gradient_faults:
-        node = capture.nodes[fault.node]
-        op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
-        hooks = [h for h in _gradient_hooks(analysis) if op is not None and h.tensor in op.outputs]
-        behind = analysis.leaves_below(node)
-        if op is not None and hooks and behind:
-            zeroing_hooks.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
-    for hook, op, behind in zeroing_hooks.values():
-        starved = behind - alive
-        names, name = [name_of(analysis, t) for t in sorted(starved or behind)], short_name(hook.name)
-        effect = (
-            f"{agree(names, 'never moves', 'never move')}"
-            if starved
-            else f"{agree(names, 'gets', 'get')} gradients only through other paths"
-        )
+    """A hook on an activation turned its gradient into zeros in each backward. Needs values."""
+    for found in zeroing_tensor_hooks(analysis):
+        names, name = names_of(analysis, found.concerned), short_name(found.hook.name)
         yield Problem(
-            "warning" if starved else "info",
-            f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} {effect}",
+            "warning" if found.starved else "info",
+            f"the hook {name} on the result of `{found.op.name}` turns its gradient into zeros: {summarize_names(names)} "
+            f"{_effect(found, names)}",
             "Return nonzero values from the hook (check the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
-            analysis.places((hook, role_of(hook)), (op, "the hooked tensor is made here")),
-            (*dict.fromkeys(names), name),
-            ops=(op.index,),
-            cures=tuple(unhooked(analysis, hook)),
+            analysis.places((found.hook, role_of(found.hook)), (found.op, "the hooked tensor is made here")),
+            (*names, name),
+            ops=(found.op.index,),
+            cures=tuple(unhooked(analysis, found.hook)),
         )
+
+
+def _effect(found: Zeroing[Any], names: list[str]) -> str:
+    """Where all that lies behind learns by other ways, as past a residual connection, that is worth seeing, and no more."""
+    if found.starved:
+        return agree(names, "never moves", "never move")
+    return f"{agree(names, 'gets', 'get')} gradients only through other paths"
 
 
 def spoiled_elsewhere(analysis: Analysis) -> set[int]:

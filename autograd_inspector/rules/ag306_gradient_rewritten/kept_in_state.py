@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.in_state import gradients_in_state
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -18,42 +18,18 @@ def kept_in_state(analysis: Analysis) -> Iterator[Problem]:
 
     The same gradient tensor served two steps at least. A new one in each step leaves the kept one as it is.
     """
-    capture = analysis.capture
-    served: dict[tuple[int, int], int] = {}
-    """(parameter, gradient) -> how many steps met it."""
-    for step in capture.steps:
-        for parameter in step.parameters:
-            key = parameter.tensor, parameter.gradient
-            served[key] = served.get(key, 0) + 1
-    shared: dict[tuple[int, str], list[int]] = {}
-    for row in capture.placement.rows:
-        again = any(served.get((row.tensor, gradient), 0) > 1 for gradient in analysis.gradients.get(row.tensor, ()))
-        for name in _entries(row) if again and row.optimizer >= 0 else ():
-            shared.setdefault((row.optimizer, name), []).append(row.tensor)
-    for (number, entry), tensors in shared.items():
-        yield _problem(analysis, number, entry, tensors)
-
-
-def _entries(row: ParameterRow) -> list[str]:
-    """The entries of its state that lie in the memory of its gradient."""
-    gradient = row.gradient
-    if gradient is None or gradient.storage < 0:
-        return []
-    return [entry.key for entry in row.state if entry.storage == gradient.storage and entry.nbytes == gradient.nbytes]
-
-
-def _problem(analysis: Analysis, number: int, entry: str, tensors: list[int]) -> Problem:
-    optimizer = analysis.capture.placement.optimizers[number]
-    names = [name_of(analysis, tensor) for tensor in tensors]
-    steps = [step for step in analysis.capture.steps if step.optimizer == number]
-    made = made_by_class(analysis, optimizer, [entry]) or assigned_by_program(analysis, optimizer, [entry])
-    return Problem(
-        "warning",
-        f"{entry} in the state of {optimizer.type} is the same tensor as the .grad of {summarize_names(names)}: "
-        f"backward() and zero_grad() change {entry}, and step() changes {agree(names, 'the gradient', 'the gradients')}",
-        f"Keep a copy: `state[{entry!r}] = p.grad.clone()`.",
-        (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),
-        (*dict.fromkeys(names), entry),
-        ops=(steps[-1].op,) if steps else (),
-        cures=tuple((Substitute(place, "", "{}.clone()"),) for place in made[:1]),
-    )
+    for (number, entry), tensors in gradients_in_state(analysis).items():
+        optimizer = analysis.capture.placement.optimizers[number]
+        names = [name_of(analysis, tensor) for tensor in tensors]
+        steps = analysis.timeline.steps_of(number).all
+        made = made_by_class(analysis, optimizer, [entry]) or assigned_by_program(analysis, optimizer, [entry])
+        yield Problem(
+            "warning",
+            f"{entry} in the state of {optimizer.type} is the same tensor as the .grad of {summarize_names(names)}: "
+            f"backward() and zero_grad() change {entry}, and step() changes {agree(names, 'the gradient', 'the gradients')}",
+            f"Keep a copy: `state[{entry!r}] = p.grad.clone()`.",
+            (*made, *analysis.user_frames(steps[-1].site if steps else -1, "step() called here")),
+            (*dict.fromkeys(names), entry),
+            ops=(steps[-1].op,) if steps else (),
+            cures=tuple((Substitute(place, "", "{}.clone()"),) for place in made[:1]),
+        )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.late_hooks import late_hooks
 from autograd_inspector.model.event import TensorHook
@@ -77,5 +78,5 @@ def _problem(
         f"Bind the value when the hook is made: `lambda {given}, {first}={first}: ...`, or create the hook in a function that takes {variables}.",
         analysis.user_frames(hook.site, "hooks registered here"),
         (*dict.fromkeys(names), name, *changed),
-        cures=tuple((BindNow(place, tuple(changed)),) for place in analysis.user_frames(hook.site, "")[:1]),
+        cures=at_line(analysis, hook.site, lambda place: BindNow(place, tuple(changed))),
     )

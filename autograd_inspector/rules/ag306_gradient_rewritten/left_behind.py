@@ -8,7 +8,8 @@ from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.hooks_left_behind import hooks_left_behind, hooks_lost_in_loads
-from autograd_inspector.analysis.gradients.hooks_not_copied import NotCopied, hooks_not_copied
+from autograd_inspector.analysis.gradients.hooks_not_copied import hooks_not_copied
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import SetArgument
 from autograd_inspector.model.wording import agree, summarize_names
@@ -49,10 +50,9 @@ def on_what_a_load_replaced(analysis: Analysis) -> Iterator[Problem]:
 
 def on_the_original(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that registers hooks on parameters of which only copies are trained."""
-    by_line: dict[tuple[int, int, str], list[NotCopied]] = {}
-    for found in hooks_not_copied(analysis):
-        by_line.setdefault((found.hook.site, found.copied.site, short_name(found.hook.name)), []).append(found)
-    for (_, _, hook), group in by_line.items():
+    for (_, _, hook), group in grouped(
+        hooks_not_copied(analysis), lambda found: (found.hook.site, found.copied.site, short_name(found.hook.name))
+    ).items():
         copies = [copy for found in group for copy in found.copies]
         names = names_of(analysis, copies)
         were = agree(names, "was", "were")

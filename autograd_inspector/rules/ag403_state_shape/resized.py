@@ -34,7 +34,7 @@ def resized(
     row, entry = unfit_entries[0]
     names = [r.name for r, _ in unfit_entries]
     kinds = list(dict.fromkeys(e.name for _, e in unfit_entries))
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     raised = any(step.error for step in steps)
     sites = dict.fromkeys(op.site for op in ops)
     return Problem(

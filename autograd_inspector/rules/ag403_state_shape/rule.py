@@ -92,7 +92,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     if changed:
         yield resized(analysis, optimizer, [(r, e) for r, e, _ in changed], [op for *_, op in changed])
         return
-    raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+    raised = any(step.error for step in analysis.timeline.steps_of(optimizer.id).all)
     if not raised:
         unfit_entries = [(r, e) for r, e in unfit_entries if not keeps_own_shape(analysis, optimizer, r, e)]
         if not unfit_entries:
@@ -166,7 +166,7 @@ def _unsharded(
     row, entry = unfit_entries[0]
     names = [r.name for r, _ in unfit_entries]
     kinds = join_names(dict.fromkeys(e.name for _, e in unfit_entries), 4)
-    raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+    raised = any(step.error for step in analysis.timeline.steps_of(optimizer.id).all)
     return Problem(
         "error" if raised else "warning",
         f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'is', 'are')} not sharded like "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.analysis.optimizers.selections import ordered_at
@@ -23,11 +24,11 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     names = [name_of(analysis, t) for t in swap.tensors]
     new, old = swap.pairs[0]
     optimizer = analysis.capture.placement.optimizers[swap.optimizer]
-    got = {row.tensor: row.state for row in analysis.capture.placement.rows if row.optimizer == optimizer.id}
+    got = {row.tensor: row.state for row in analysis.capture.placement.rows_of.get(optimizer.id, ())}
     kinds = [entry.name for t, _ in swap.pairs for entry in got.get(t, ()) if entry.name != "step"]
     what = f"the {join_names(kinds, 4)}" if kinds else "the state"
     others = [f"{name_of(analysis, to)} that of {name_of(analysis, of)}" for to, of in swap.pairs[1:]]
-    raised = any(step.error and step.optimizer == swap.optimizer for step in analysis.capture.steps)
+    raised = any(step.error for step in analysis.timeline.steps_of(swap.optimizer).all)
     return Problem(
         "error" if raised else "warning",
         f"{swap.api} matched state by position, but the parameters are in a different order than when it was saved"
@@ -51,12 +52,12 @@ def _has_its_own(analysis: Analysis, swap: StateSwapped) -> bool:
 
 def _kept(analysis: Analysis, swap: StateSwapped) -> Iterator[Remedies]:
     """The optimizer goes on with its own state."""
-    yield from ((Remove(place, "load_state_dict"),) for place in analysis.user_frames(swap.site, "")[:1])
+    yield from at_line(analysis, swap.site, lambda place: Remove(place, "load_state_dict"))
 
 
 def in_another_order(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Remedies]:
     """The two lists that the optimizer was made of change places: of two there is no other order."""
-    yield from ((SwapParts(place),) for place in analysis.user_frames(optimizer.site, "")[:1])
+    yield from at_line(analysis, optimizer.site, SwapParts)
 
 
 def _renumbered(analysis: Analysis, optimizer: OptimizerRecord) -> str:

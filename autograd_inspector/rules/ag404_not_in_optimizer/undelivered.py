@@ -18,26 +18,22 @@ from autograd_inspector.model.wording import agree, summarize_names
 def copies_alone_move(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each optimizer of copies."""
     for found in undelivered(analysis):
-        yield _problem(analysis, found)
-
-
-def _problem(analysis: Analysis, found: Undelivered) -> Problem:
-    names = names_of(analysis, found.parameters)
-    last = found.steps[-1]
-    optimizer = analysis.capture.placement.optimizers[last.optimizer]
-    return Problem(
-        "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} in no optimizer and never {agree(names, 'changes', 'change')}: "
-        f"{variable(analysis, optimizer)}.step() updates copies that are given {agree(names, 'its', 'their')} gradients, and "
-        "nothing copies the new values back",
-        "Copy the new values into the model after each step, under torch.no_grad(): `p.copy_(copy)`.",
-        analysis.places(
-            (last, "only the copies are updated here"), (optimizer, "optimizer of the copies created here")
-        ),
-        tuple(names),
-        ops=(last.op,),
-        cures=tuple(_cures(analysis, found)),
-    )
+        names = names_of(analysis, found.parameters)
+        last = found.steps[-1]
+        optimizer = analysis.capture.placement.optimizers[last.optimizer]
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {agree(names, 'is', 'are')} in no optimizer and never {agree(names, 'changes', 'change')}: "
+            f"{variable(analysis, optimizer)}.step() updates copies that are given {agree(names, 'its', 'their')} gradients, and "
+            "nothing copies the new values back",
+            "Copy the new values into the model after each step, under torch.no_grad(): `p.copy_(copy)`.",
+            analysis.places(
+                (last, "only the copies are updated here"), (optimizer, "optimizer of the copies created here")
+            ),
+            tuple(names),
+            ops=(last.op,),
+            cures=tuple(_cures(analysis, found)),
+        )
 
 
 def _cures(analysis: Analysis, found: Undelivered) -> Iterator[Remedies]:

@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.removed_parameters import is_gone, left_in_models, were_merged
 from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
-from autograd_inspector.analysis.parameters.unoptimized import copied_from, memory_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
-from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -24,11 +23,11 @@ def vanished(analysis: Analysis, replaced_parameters: Collection[int]) -> Iterat
     """
     for optimizer in analysis.capture.placement.optimizers:
         held = [t for t in optimizer.held if analysis.capture.tensors[t].requires_grad]
-        gone = [t for t in held if t not in replaced_parameters and _gone(analysis, optimizer, t)]
+        gone = [t for t in held if t not in replaced_parameters and is_gone(analysis, optimizer, t)]
         if gone:
             loud = (
                 len(gone) == len(held)
-                or _merged(analysis, gone)
+                or were_merged(analysis, gone)
                 or bool(made_of(analysis.capture, analysis.flow, gone))
             )
             yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
@@ -43,34 +42,13 @@ def taken_out(analysis: Analysis, tensors: Collection[int]) -> tuple[Location, .
     )
 
 
-def _gone(analysis: Analysis, optimizer: OptimizerRecord, tensor: int) -> bool:
-    """Whether the optimizer stepped after a model had lost the parameter, to which no backward came any more."""
-    lost = analysis.lifecycle.taken_out(tensor)
-    if lost is None or not any(s.optimizer == optimizer.id and s.at >= lost.at for s in analysis.capture.steps):
-        return False
-    assignments = (write for write in analysis.capture.grad_writes if write.tensor == tensor and write.gradient >= 0)
-    reached = any(run.start >= lost.at and tensor in run.reached for run in analysis.capture.backwards)
-    return not reached and not any(write.at >= lost.at for write in assignments)
-
-
-def _merged(analysis: Analysis, gone: Collection[int]) -> bool:
-    """Whether the program put their values into a parameter that a model still has."""
-    capture = analysis.capture
-    left, memory = memory_of(capture, capture.owners), memory_of(capture, gone)
-    return any(
-        any(write.storage in left for write in op.writes) and copied_from(capture, op, memory, analysis.flow)
-        for op in capture.ops
-        if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
-    )
-
-
 def _finding(
     analysis: Analysis, optimizer: OptimizerRecord, gone: list[int], rest: list[int], *, loud: bool
 ) -> Problem:
     names = [name_of(analysis, t) for t in gone]
     buffers = [name_of(analysis, t) for t in made_of(analysis.capture, analysis.flow, gone)]
     some = [t for t in rest if t in analysis.capture.owners]
-    statement = remade(analysis, optimizer, some or _left(analysis, gone))
+    statement = remade(analysis, optimizer, some or left_in_models(analysis, gone))
     instead = (
         f". {summarize_names(buffers)}, computed from {agree(names, 'it', 'them')}, {agree(buffers, 'is a buffer', 'are buffers')} "
         "and never trained"
@@ -89,9 +67,3 @@ def _finding(
         (*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer created here")),
         (*names, *buffers),
     )
-
-
-def _left(analysis: Analysis, gone: list[int]) -> list[int]:
-    """What the models that lost them have now."""
-    models = {lost.model for t in gone if (lost := analysis.lifecycle.taken_out(t)) is not None}
-    return [t for t, owner in analysis.capture.owners.items() if owner in models]

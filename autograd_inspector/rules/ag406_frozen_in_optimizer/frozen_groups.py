@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
 from autograd_inspector.analysis.optimizers.set_aside import rests
 from autograd_inspector.model.finding import Problem
@@ -18,10 +20,10 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def compared_only(analysis: Analysis) -> Iterator[Problem]:
     """`p.requires_grad == True` is a comparison whose result is dropped: frozen or not, the parameter stays what it was."""
-    statements: dict[tuple[int, bool], list[RequiresGradCompared]] = {}
-    for event in analysis.capture.events_of(RequiresGradCompared) if analysis.capture.steps else ():
-        statements.setdefault((event.site, event.wanted), []).append(event)
-    for (site, wanted), events in statements.items():
+    for (site, wanted), events in grouped(
+        analysis.capture.events_of(RequiresGradCompared) if analysis.capture.steps else (),
+        lambda event: (event.site, event.wanted),
+    ).items():
         left = [event.tensor for event in events if _left(analysis, event.tensor, event.at, thaw=wanted)]
         if left:
             yield _finding_of(analysis, site, left, wanted=wanted)
@@ -44,7 +46,7 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
         f"Assign with one equals sign: `.requires_grad = {wanted}`.",
         (*analysis.user_frames(site, "compared here, nothing set"), *frozen_here(analysis, tensors)),
         tuple(names),
-        cures=tuple((AssignCompared(place),) for place in analysis.user_frames(site, "")[:1]),
+        cures=at_line(analysis, site, AssignCompared),
     )
 
 

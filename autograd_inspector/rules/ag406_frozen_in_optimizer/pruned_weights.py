@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.optimizers.revived import Revived, revived
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import agree, counted, summarize_names
@@ -13,10 +14,7 @@ from autograd_inspector.model.wording import agree, counted, summarize_names
 
 def pruned_weights(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that applies masks, and for each way in which the weights come back."""
-    by_line: dict[tuple[int, tuple[str, ...]], list[Revived]] = {}
-    for found in revived(analysis):
-        by_line.setdefault((found.masked.site, found.averages), []).append(found)
-    for (_, averages), weights in by_line.items():
+    for (_, averages), weights in grouped(revived(analysis), lambda found: (found.masked.site, found.averages)).items():
         yield _moved_by_averages(analysis, weights, averages) if averages else _moved_by_gradients(analysis, weights)
 
 

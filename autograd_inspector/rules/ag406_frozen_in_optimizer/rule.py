@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.sharing import shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.optimizers.frozen_twins import frozen_with_their_twins
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import PlainAttributeSet, ResultDiscarded
@@ -79,29 +81,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
     """Tied parameters frozen under one of their names while the module of the other name goes on learning."""
-    capture = analysis.capture
-    found: dict[int, dict[int, tuple[list[str], list[str]]]] = {}
-    for change in capture.requires_grad_changes if capture.steps else ():
-        record = capture.tensors[change.tensor]
-        if change.requires_grad or record.requires_grad or len(record.names) < _TIED:
-            continue
-        by_module = {
-            name: _siblings_learn(analysis, name, change) and not _frozen_under(analysis, name, change)
-            for name in record.names
-        }
-        learning, frozen = (
-            [capture.display_names.registered(name) for name, learns in by_module.items() if learns is wanted]
-            for wanted in (True, False)
-        )
-        told = any(change.tensor in tensors for tensors in found.values())
-        if learning and frozen and not told:
-            found.setdefault(change.site, {})[change.tensor] = learning, frozen
-    for site, tensors in found.items():
+    for site, tensors in frozen_with_their_twins(analysis).items():
         yield _with_their_twins(analysis, site, tensors)
-
-
-_TIED = 2
-"""Names of a parameter that is registered in two places."""
 
 
 def _with_their_twins(analysis: Analysis, site: int, tensors: dict[int, tuple[list[str], list[str]]]) -> Problem:
@@ -126,30 +107,6 @@ def _with_their_twins(analysis: Analysis, site: int, tensors: dict[int, tuple[li
             )
             for place in analysis.user_frames(site, "")[:1]
         ),
-    )
-
-
-def _siblings_learn(analysis: Analysis, name: str, change: RequiresGradChanged) -> bool:
-    """Whether parameters of the same outer module still require grad and are optimized."""
-    outer = name.split(".", maxsplit=1)[0] + "."
-    return any(
-        record.requires_grad and record.id != change.tensor and record.id in analysis.capture.optimized
-        for record in analysis.capture.tensors
-        for other in record.names
-        if other.startswith(outer)
-    )
-
-
-def _frozen_under(analysis: Analysis, name: str, change: RequiresGradChanged) -> bool:
-    """Whether what froze it froze others of that name's module, which have no other name: it went through this one too."""
-    outer = name.split(".", maxsplit=1)[0] + "."
-    return any(
-        other.site == change.site
-        and other.tensor != change.tensor
-        and not other.requires_grad
-        and names[0].startswith(outer)
-        for other in analysis.capture.requires_grad_changes
-        if len(names := analysis.capture.tensors[other.tensor].names) == 1
     )
 
 
@@ -213,7 +170,7 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "nothing frozen here"),
             (*names, event.attribute),
-            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
+            cures=at_line(analysis, event.site, Freeze),
         )
 
 
@@ -231,5 +188,5 @@ def _detached(analysis: Analysis) -> Iterator[Problem]:
             "Call `requires_grad_(False)` on the parameters, or on their module.",
             analysis.user_frames(event.site, "nothing frozen here"),
             tuple(names),
-            cures=tuple((Freeze(place),) for place in analysis.user_frames(event.site, "")[:1]),
+            cures=at_line(analysis, event.site, Freeze),
         )

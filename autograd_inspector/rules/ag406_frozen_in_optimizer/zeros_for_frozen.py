@@ -16,25 +16,21 @@ from autograd_inspector.model.wording import agree, counted, summarize_names
 def zeros_for_frozen(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each optimizer and line."""
     for found in moved_with_zeros(analysis):
-        yield _problem(analysis, found)
-
-
-def _problem(analysis: Analysis, found: MovedWithZeros) -> Problem:
-    names = names_of(analysis, found.tensors)
-    group = found.optimizer.groups
-    decays = any(each.get("weight_decay") for each in group)
-    drives = " and ".join(["averages of earlier gradients"] * found.averages + ["weight decay"] * decays)
-    return Problem(
-        "warning",
-        f"the program sets the {agree(names, 'gradient', 'gradients')} of {summarize_names(names)} to zero, and "
-        f"{counted(len(found.steps), 'step')} of {found.optimizer.type} {agree(found.steps, 'moves', 'move')} "
-        f"{agree(names, 'it', 'them')} all the same, by {drives}: zeros are a gradient",
-        "Set the gradient to None instead: `p.grad = None`. step() then skips the parameter.",
-        analysis.places((found.zeroed, "set to zero here"), (found.steps[-1], "moved here")),
-        (*names, found.optimizer.type),
-        ops=(found.zeroed.index, found.steps[-1].op),
-        cures=tuple(_none_instead(analysis, found)),
-    )
+        names = names_of(analysis, found.tensors)
+        group = found.optimizer.groups
+        decays = any(each.get("weight_decay") for each in group)
+        drives = " and ".join(["averages of earlier gradients"] * found.averages + ["weight decay"] * decays)
+        yield Problem(
+            "warning",
+            f"the program sets the {agree(names, 'gradient', 'gradients')} of {summarize_names(names)} to zero, and "
+            f"{counted(len(found.steps), 'step')} of {found.optimizer.type} {agree(found.steps, 'moves', 'move')} "
+            f"{agree(names, 'it', 'them')} all the same, by {drives}: zeros are a gradient",
+            "Set the gradient to None instead: `p.grad = None`. step() then skips the parameter.",
+            analysis.places((found.zeroed, "set to zero here"), (found.steps[-1], "moved here")),
+            (*names, found.optimizer.type),
+            ops=(found.zeroed.index, found.steps[-1].op),
+            cures=tuple(_none_instead(analysis, found)),
+        )
 
 
 def _none_instead(analysis: Analysis, found: MovedWithZeros) -> Iterator[Remedies]:

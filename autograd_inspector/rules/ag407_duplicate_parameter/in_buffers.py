@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.memory.buffers import BufferInParameter, buffers_in_parameters
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.remedy import Operand
@@ -14,10 +16,7 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def buffers_on_parameters(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that made such buffers."""
-    by_line: dict[object, list[BufferInParameter]] = {}
-    for found in buffers_in_parameters(analysis):
-        by_line.setdefault(line_of(analysis, found.taken.site), []).append(found)
-    for each in by_line.values():
+    for each in grouped(buffers_in_parameters(analysis), lambda found: line_of(analysis, found.taken.site)).values():
         yield _problem(analysis, each)
 
 
@@ -37,7 +36,5 @@ def _problem(analysis: Analysis, found: list[BufferInParameter]) -> Problem:
         ),
         (*buffers, *parameters),
         ops=(first.edit.index,),
-        cures=tuple(
-            (Operand(place, "whole", "{}.clone()"),) for place in analysis.user_frames(first.taken.site, "")[:1]
-        ),
+        cures=at_line(analysis, first.taken.site, lambda place: Operand(place, "whole", "{}.clone()")),
     )

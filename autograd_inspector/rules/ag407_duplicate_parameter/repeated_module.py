@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.repeated import Repeated, repeated_modules
 from autograd_inspector.model.finding import Problem
@@ -25,7 +26,7 @@ def _problem(analysis: Analysis, found: Repeated) -> Problem:
     parameters = [name_of(analysis, tensor) for tensor in found.event.tensors]
     what = f"{join_names(names, _NAMED)} are the same module, with one set of parameters"
     places = analysis.user_frames(found.event.site, f"added to the {found.event.type} several times here")
-    cures = tuple((EachItsOwn(place),) for place in analysis.user_frames(found.event.site, "")[:1])
+    cures = at_line(analysis, found.event.site, EachItsOwn)
     if found.calls:
         return Problem(
             "warning",

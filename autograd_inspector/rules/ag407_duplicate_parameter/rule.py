@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.selections import selected_at
 from autograd_inspector.model.finding import Problem
@@ -88,7 +89,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _never_stepped(analysis: Analysis, optimizer: OptimizerRecord, tensors: list[int]) -> bool:
     """Whether the optimizer stepped, and none of the parameters had a gradient at any step: they were frozen."""
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     moved = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
     return bool(steps) and moved.isdisjoint(tensors) and analysis.received_gradient.isdisjoint(tensors)
 
@@ -109,9 +110,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
                 *selected_at(analysis, refusal.site),
             ),
             tuple(names),
-            cures=()
-            if refusal.added
-            else tuple((OthersLeftOut(place),) for place in analysis.user_frames(refusal.site, "")[:1]),
+            cures=() if refusal.added else at_line(analysis, refusal.site, OthersLeftOut),
         )
 
 
@@ -160,7 +159,7 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
 def _one_steps(analysis: Analysis, one: OptimizerRecord, other: OptimizerRecord) -> Iterator[Remedies]:
     """Of two optimizers the later one, which holds nothing else, does not step."""
     if set(other.held) <= set(one.held):
-        sites = dict.fromkeys(step.site for step in analysis.capture.steps if step.optimizer == other.id)
+        sites = dict.fromkeys(step.site for step in analysis.timeline.steps_of(other.id).all)
         yield from (
             (Remove(place, "step"),) for site in list(sites)[:1] for place in analysis.user_frames(site, "")[:1]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.shallow_copies import (
     EqualTwins,
@@ -37,7 +38,7 @@ def _problem(analysis: Analysis, found: TrainedTogether) -> Problem:
         "Copy the model with its parameters: `copy.deepcopy(...)`. `copy.copy` of a module shares them.",
         analysis.places((copied, "copied here"), (found.optimizers[-1], "optimizer created here")),
         tuple(dict.fromkeys((copied.type, *names))),
-        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(copied.site, "")[:1]),
+        cures=at_line(analysis, copied.site, DeepCopy),
     )
 
 
@@ -53,5 +54,5 @@ def _equal(analysis: Analysis, found: EqualTwins) -> Problem:
         "Copy the module with its parameters: `copy.deepcopy(...)`; or create a new one.",
         analysis.places((found.copied, "copied here"), (found.one, "called here"), (found.other, "called here")),
         tuple(dict.fromkeys((one, other, *names))),
-        cures=tuple((DeepCopy(place),) for place in analysis.user_frames(found.copied.site, "")[:1]),
+        cures=at_line(analysis, found.copied.site, DeepCopy),
     )

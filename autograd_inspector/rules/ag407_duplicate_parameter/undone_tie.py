@@ -61,22 +61,26 @@ def _parted(analysis: Analysis, found: PartedTie) -> Problem:
 
 def _problem(analysis: Analysis, found: UndoneTie) -> Problem:
     old, new = name_of(analysis, found.old), name_of(analysis, found.new)
+    module = f"`{found.event.name}`"
     if found.both:
-        return Problem(
-            "warning",
-            f"{old} and {new} were one Parameter, tied, before their modules were replaced: the new ones have the same values and are "
-            "two parameters, which are trained separately",
-            f"Tie them again after `{found.event.name}` is replaced: assign the one Parameter to both modules.",
-            analysis.places((found.event, "replaced here"), (found.tied, "tied here, before")),
-            (old, new),
-            cures=tuple(_tied_again(analysis, found, old, new)),
+        text = (
+            f"{old} and {new} were one Parameter, tied, before their modules were replaced: the new ones have the same "
+            "values and are two parameters, which are trained separately"
+        )
+        fix = f"Tie them again after {module} is replaced: assign the one Parameter to both modules."
+    else:
+        text = (
+            f"{old} was tied to the weight of {module}, and {module} was replaced afterwards: {old} is still the old weight, "
+            f"{new} is another parameter, and the two are trained separately"
+        )
+        fix = (
+            f"Tie them again after {module} is replaced, or copy the new values into the old weight and keep the module. If "
+            f"they are meant to differ, give {old} a new parameter."
         )
     return Problem(
         "warning",
-        f"{old} was tied to the weight of `{found.event.name}`, and `{found.event.name}` was replaced afterwards: {old} is "
-        f"still the old weight, {new} is another parameter, and the two are trained separately",
-        f"Tie them again after `{found.event.name}` is replaced, or copy the new values into the old weight and keep the "
-        f"module. If they are meant to differ, give {old} a new parameter.",
+        text,
+        fix,
         analysis.places((found.event, "replaced here"), (found.tied, "tied here, before")),
         (old, new),
         cures=tuple(_tied_again(analysis, found, old, new)),

@@ -18,7 +18,7 @@ def never_put_back(analysis: Analysis) -> Iterator[Problem]:
     for found in outlived_states(analysis):
         optimizer = capture.placement.optimizers[found.optimizer]
         names = names_of(analysis, found.tensors)
-        rows = (row for row in capture.placement.rows if row.optimizer == optimizer.id)
+        rows = capture.placement.rows_of.get(optimizer.id, ())
         entries = list(dict.fromkeys(entry.name for row in rows for entry in row.state))
         yield Problem(
             "warning",

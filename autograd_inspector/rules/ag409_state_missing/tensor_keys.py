@@ -27,7 +27,7 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
     if key_error is None or step is None or not step.error:
         return
     key = key_error[1]
-    every = [row for row in capture.placement.rows if row.optimizer == step.optimizer]
+    every = capture.placement.rows_of.get(step.optimizer, [])
     rows = [row for row in every if row.state]
     names = [row.name for row in rows if key not in {entry.name for entry in row.state}]
     optimizer = capture.placement.optimizers[step.optimizer]

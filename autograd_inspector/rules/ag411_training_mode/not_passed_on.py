@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.modes_not_passed_on import NotPassedOn, modes_not_passed_on
 from autograd_inspector.model.finding import Problem
@@ -34,7 +35,7 @@ def _problem(analysis: Analysis, found: NotPassedOn) -> Problem:
         analysis.places((event, "sets the mode of this module only"), (found.op, "in train mode here")),
         (name, *layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=(found.op.index,),
-        cures=tuple((Insert(place, call),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, lambda place: Insert(place, call)),
     )
 
 

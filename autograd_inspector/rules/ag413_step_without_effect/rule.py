@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.advice.remedies.optimizers import made_again
 from autograd_inspector.advice.remedies.protocol import moved_beside
 from autograd_inspector.analysis.analysis import Analysis
@@ -144,7 +145,7 @@ def _left_early(analysis: Analysis, found: LeftEarly) -> Problem:
         ),
         (found.optimizer.type, *names, *gap),
         ops=(found.steps[-1].op,),
-        cures=tuple((GoOn(place),) for place in analysis.user_frames(found.event.site, "")[:1]),
+        cures=at_line(analysis, found.event.site, GoOn),
     )
 
 
@@ -273,7 +274,7 @@ def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
         analysis.places((event, "new value computed and dropped here"), (step, "step() called here")),
         tuple(names),
         ops=(step.op,),
-        cures=tuple((WriteInto(place, recorded=False),) for place in analysis.user_frames(event.site, "")[:1]),
+        cures=at_line(analysis, event.site, lambda place: WriteInto(place, recorded=False)),
     )
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.copied_before_load import CopiedBefore, copied_before_load
 from autograd_inspector.analysis.modules.followers import LeftBehind, Unused, left_behind, unused
 from autograd_inspector.analysis.modules.following import named_in
 from autograd_inspector.analysis.modules.measured_elsewhere import MeasuredElsewhere, measured_elsewhere
 from autograd_inspector.analysis.modules.plain_statistics import LeftOut, left_out
-from autograd_inspector.analysis.modules.shared_averages import SharedAverage, shared_averages
+from autograd_inspector.analysis.modules.shared_averages import shared_averages
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import WrittenInLoop
 from autograd_inspector.model.wording import agree, counted, summarize_names
@@ -191,10 +192,7 @@ def _unused(analysis: Analysis, found: Unused) -> Problem:
 
 def _shared(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that updates averages."""
-    by_line: dict[int, list[SharedAverage]] = {}
-    for found in shared_averages(analysis):
-        by_line.setdefault(found.updated.site, []).append(found)
-    for shared in by_line.values():
+    for shared in grouped(shared_averages(analysis), lambda found: found.updated.site).values():
         first = shared[0]
         names, own = names_of(analysis, first.parameters), names_of(analysis, [each.average for each in shared])
         others = f", and {counted(len(shared) - 1, 'other average')} in the same way" if len(shared) > 1 else ""

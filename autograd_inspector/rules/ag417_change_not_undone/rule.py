@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.merged_again import MergedAgain, merged_again
 from autograd_inspector.analysis.modules.merged_twice import MergedTwice, merged_twice
 from autograd_inspector.model.finding import Problem
@@ -57,10 +58,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "LoRA: Low-Rank Adaptation of Large Language Models" (2021), section 4.1, on switching between tasks.
     """
-    by_line: dict[object, list[MergedAgain]] = {}
-    for found in merged_again(analysis):
-        by_line.setdefault(line_of(analysis, found.writes[0].site), []).append(found)
-    yield from (_problem(analysis, together) for together in by_line.values())
+    yield from (
+        _problem(analysis, together)
+        for together in grouped(merged_again(analysis), lambda found: line_of(analysis, found.writes[0].site)).values()
+    )
     twice: dict[object, list[MergedTwice]] = {}
     for each in merged_twice(analysis):
         twice.setdefault(line_of(analysis, each.again.site), []).append(each)

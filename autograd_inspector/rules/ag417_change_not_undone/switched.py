@@ -19,29 +19,25 @@ _CONSTANTS = {"True", "False", "None"}
 def left_as_switched(analysis: Analysis) -> Iterator[Problem]:
     """A warning where an evaluation is what it was switched for; else a hint: a schedule may switch a part off."""
     for found in left_switched(analysis):
-        yield _problem(analysis, found)
-
-
-def _problem(analysis: Analysis, found: LeftSwitched) -> Problem:
-    event, names = found.event, names_of(analysis, found.tensors)
-    which = f"`{event.name}` of {event.path or 'the model'} ({event.type})"
-    since = "since an evaluation" if found.for_a_look else "since then"
-    again = f"`{event.name} = {event.before}`" if event.before in _CONSTANTS else f"`{event.name}`"
-    return Problem(
-        "warning" if found.for_a_look else "info",
-        f"{summarize_names(names)} got {agree(names, 'a gradient', 'gradients')} from each backward() until {which} changed from "
-        f"{event.before} to {event.after}, and {agree(names, 'gets', 'get')} none {since}: nothing sets it back",
-        f"Set {again} again before training continues."
-        if found.for_a_look
-        else f"Set {again} again if this part should be trained. If it is switched off on purpose, nothing needs to change.",
-        analysis.places(
-            (event if event.site >= 0 else None, "set here"),
-            (found.resumed, "training continues here"),
-            (found.run, "backward() reaches less from here on"),
-        ),
-        tuple(names),
-        cures=tuple(_set_back(analysis, found)),
-    )
+        event, names = found.event, names_of(analysis, found.tensors)
+        which = f"`{event.name}` of {event.path or 'the model'} ({event.type})"
+        since = "since an evaluation" if found.for_a_look else "since then"
+        again = f"`{event.name} = {event.before}`" if event.before in _CONSTANTS else f"`{event.name}`"
+        yield Problem(
+            "warning" if found.for_a_look else "info",
+            f"{summarize_names(names)} got {agree(names, 'a gradient', 'gradients')} from each backward() until {which} changed from "
+            f"{event.before} to {event.after}, and {agree(names, 'gets', 'get')} none {since}: nothing sets it back",
+            f"Set {again} again before training continues."
+            if found.for_a_look
+            else f"Set {again} again if this part should be trained. If it is switched off on purpose, nothing needs to change.",
+            analysis.places(
+                (event if event.site >= 0 else None, "set here"),
+                (found.resumed, "training continues here"),
+                (found.run, "backward() reaches less from here on"),
+            ),
+            tuple(names),
+            cures=tuple(_set_back(analysis, found)),
+        )
 
 
 def _set_back(analysis: Analysis, found: LeftSwitched) -> Iterator[Remedies]:

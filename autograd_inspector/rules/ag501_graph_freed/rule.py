@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, carry_fix, used_too_early
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, siblings_cut_off
@@ -11,13 +10,11 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
 from autograd_inspector.advice.remedies.rebound import kept_leaf, written_into_leaf
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.carried_over import carried_over, given_graph
+from autograd_inspector.analysis.carried_over import given_graph
+from autograd_inspector.analysis.earlier_graphs.freed import carried_graph, is_written_again, last_freer, parts_of
 from autograd_inspector.analysis.gradients.rebound import Rebound, rebound
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.graphs import RunGraphs
-from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag501_graph_freed.outdated_values import outdated_values
 from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
@@ -67,12 +64,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
-    carried = _carried(analysis, run, _last_freer(analysis, run, earlier))
+    carried = carried_graph(analysis, run, last_freer(analysis, run, earlier))
     if carried is None:
         return two_losses(analysis, run, earlier)
     reader, tensor, freed_by = carried
     made, written = analysis.flow.birth(tensor), given_graph(analysis.capture, analysis.flow, tensor, freed_by.end)
-    if written is not None and _is_written_again(analysis, tensor, freed_by, run):
+    if written is not None and is_written_again(analysis, tensor, freed_by, run):
         return two_losses(analysis, run, earlier)
     whole = part_of_one_round(analysis, run, earlier, made)
     if whole is not None:
@@ -99,7 +96,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
                     for op in siblings_cut_off(analysis, reader, made)
                 ),
                 (made, "carried over from here"),
-                *((op, "computed here") for op in _viewed(analysis, made)),
+                *((op, "computed here") for op in parts_of(analysis, made)),
                 (reader, "used again here"),
             ),
             *backwards(analysis, freed_by, run),
@@ -123,48 +120,3 @@ def _replaced(analysis: Analysis, run: Backward, freed_by: Backward, found: Rebo
         ops=(found.made.index,),
         cures=tuple(kept_leaf(analysis, found)),
     )
-
-
-def _is_written_again(analysis: Analysis, tensor: int, freed_by: Backward, run: Backward) -> bool:
-    """Whether the round that failed wrote to it as well: data, which each round gives its graph."""
-    storage = analysis.capture.tensors[tensor].storage
-    return any(op.recorded for op, _ in analysis.writes_to(storage, tensor, freed_by.end, run.start))
-
-
-def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:
-    """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole.
-
-    Where it was put together, what computed the first of its parts.
-    """
-    base = made
-    while base is not None and is_a(base.name, _PARTS) and base.inputs:
-        base = analysis.flow.birth(base.inputs[0])
-    return [] if base is None or base is made else [base]
-
-
-_PARTS = OpKind.VIEWS | OpKind.CONCATENATES | OpKind.STACKS
-
-
-def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
-    """The backward that ran through what the op made, and kept nothing of it."""
-    later = [r for r in analysis.capture.backwards[: run.index] if r.end > made.index and not r.error]
-    freeing = RunGraphs(analysis.capture.nodes, (r for r in later if not r.retain_graph))
-    through = (r for r, new in freeing if any(node.op == made.index for node in new))
-    return next(chain(through, later), None)
-
-
-def _last_freer(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Backward:
-    """The last backward that can have freed what the failed one met: one in between may have kept its graph."""
-    met = {node.seq for node in analysis.nodes_of(run) if not node.leaf}
-    freeing = (r for r in reversed(earlier) if not r.retain_graph)
-    through = (r for r in freeing if any(node.seq in met and not node.leaf for node in analysis.nodes_of(r)))
-    return next(through, earlier[-1])
-
-
-def _carried(analysis: Analysis, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:
-    """(the op that read it, the tensor, the backward that freed it): graph from before an earlier backward."""
-    carried = carried_over(analysis.capture, analysis.flow, run, last)
-    if carried is None:
-        return None
-    made = analysis.flow.birth(carried[1])
-    return *carried, (_freer(analysis, made, run) if made is not None else None) or last

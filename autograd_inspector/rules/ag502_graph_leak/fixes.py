@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.earlier_graphs.links import Line, Link, layer_path
 from autograd_inspector.analysis.rounds import consuming
-from autograd_inspector.model.op import Op
-from autograd_inspector.rules.ag502_graph_leak.links import Line, Link
 
 
 def fix_of(analysis: Analysis, line: Line, last: Link, name: str) -> str:
@@ -49,7 +48,7 @@ def added_at(analysis: Analysis, line: Line, last: Link) -> Iterator[int]:
     start = max((r.end for r in consuming(analysis.capture) if r.end <= last.op.index), default=0)
     seen: set[int] = set()
     for op in analysis.capture.ops[start:]:
-        if line_of(analysis, op.site) == line and layer_of(analysis, op) == layer_of(analysis, last.op):
+        if line_of(analysis, op.site) == line and layer_path(analysis, op) == layer_path(analysis, last.op):
             for tensor in op.inputs:
                 record = analysis.capture.tensors[tensor]
                 if record.requires_grad and _made_at(analysis, tensor) != line and tensor not in seen:
@@ -60,8 +59,3 @@ def added_at(analysis: Analysis, line: Line, last: Link) -> Iterator[int]:
 def _made_at(analysis: Analysis, tensor: int) -> Line | None:
     birth = analysis.capture.tensors[tensor].birth
     return line_of(analysis, analysis.capture.ops[birth].site) if birth >= 0 else None
-
-
-def layer_of(analysis: Analysis, op: Op) -> str:
-    """The path of the module that ran it."""
-    return analysis.capture.calls[op.call].path if op.call >= 0 else ""

@@ -9,10 +9,10 @@ from itertools import pairwise
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.remedies.left_out import made_once
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.earlier_graphs.links import Line
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.wording import agree, summarize_names
-from autograd_inspector.rules.ag502_graph_leak.links import Line
 
 _ROUNDS = 3
 """In so many rounds there were more than in the round before: those of two may be set-up and training."""

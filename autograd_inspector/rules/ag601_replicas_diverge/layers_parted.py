@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
-
-Across = tuple[Problem, tuple[int, ...]]
 
 
 def layers_parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import Done, Moment, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted, summarize_names
 
-Across = tuple[Problem, tuple[int, ...]]
 _Read = Callable[[RankSummary], Iterable[Done]]
 
 

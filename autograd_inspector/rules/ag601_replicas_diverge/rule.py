@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
@@ -105,15 +105,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from graphs_sent(analysis)
 
 
-def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[Across]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)
     yield from mixed_parts(ranks)
 
 
-def compare_last(
-    ranks: Mapping[int, RankSummary], _placement: RankedPlacement
-) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def compare_last(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[Across]:
     """What the fingerprints show, where nothing else does."""
     found = [*parted(ranks), *summed_copies(ranks)]
     yield from found or [*parts_parted(ranks)] or layers_parted(ranks)

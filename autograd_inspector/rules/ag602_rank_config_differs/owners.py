@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.placement_rows import HERE
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import RankedPlacement, RankedRow, ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
 
 
-def other_owners(
-    ranks: Mapping[int, RankSummary], placement: RankedPlacement
-) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def other_owners(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Iterator[Across]:
     """One problem for all parameters of an optimizer that deals them out to the ranks."""
     rows = [row for row in placement.rows if len(set(_owners(placement, row).values())) > 1]
     if not rows:
@@ -39,9 +37,7 @@ def other_owners(
     )
 
 
-def overwritten(
-    ranks: Mapping[int, RankSummary], placement: RankedPlacement
-) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def overwritten(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Iterator[Across]:
     """Weights that some ranks step, and others send over what these made of them: one problem for each line that sends."""
     for at, done in enumerate(next(iter(ranks.values())).senders):
         lines = {rank: summary.senders[at] for rank, summary in ranks.items() if at < len(summary.senders)}

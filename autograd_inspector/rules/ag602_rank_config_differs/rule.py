@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import Difference, RankedPlacement, ranks_text
@@ -49,7 +49,7 @@ def check(_analysis: Analysis) -> Iterator[Problem]:
     return iter(())
 
 
-def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Iterator[Across]:
     """One problem for each setting in which the ranks differ."""
     if not all(summary.replica for summary in ranks.values()):
         return
@@ -81,7 +81,7 @@ def compare(ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Ite
         )
 
 
-def _state_loaded(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def _state_loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Saved optimizer state that only some ranks load."""
     having = tuple(rank for rank, summary in ranks.items() if summary.state_loads)
     lacking = tuple(rank for rank in ranks if rank not in having)
@@ -103,7 +103,7 @@ def _state_loaded(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, t
     )
 
 
-def _precision(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def _precision(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Autocast that is on for some ranks only, or casts to another dtype there."""
     used: dict[int, dict[str, str]] = {
         rank: {name: done.value for done in summary.autocast for name in done.names} for rank, summary in ranks.items()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from autograd_inspector.analysis.ranks.passes import parting
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted
 
-Across = tuple[Problem, tuple[int, ...]]
 _EACH_FORWARD = (
     "Call backward() on every rank for each forward: decide together whether a batch is left out (all_reduce a flag), or "
     "multiply its loss by 0."
@@ -66,16 +65,23 @@ def _left_out(back: Mapping[int, Done], again: Mapping[int, Done]) -> Across:
     )
 
 
-def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
-    """Calls of a wrapper's forward, each of which prepares a reduction in which all ranks take part."""
-    for number in range(min(len(summary.forwards) for summary in ranks.values())):
-        done = {rank: summary.forwards[number] for rank, summary in ranks.items()}
+def _uneven(
+    ranks: Mapping[int, RankSummary], read: Callable[[RankSummary], Sequence[Done]]
+) -> Iterator[tuple[int, dict[int, Done], tuple[int, ...], tuple[int, ...]]]:
+    """(number, what each rank did, who did it most often, the others) of what ranks did in different numbers."""
+    for number in range(min(len(read(summary)) for summary in ranks.values())):
+        done = {rank: read(summary)[number] for rank, summary in ranks.items()}
         most = max(each.times for each in done.values())
         ahead = tuple(rank for rank, each in done.items() if each.times == most)
         behind = tuple(rank for rank in done if rank not in ahead)
-        if not behind:
-            continue
-        fewest = min(each.times for each in done.values())
+        if behind:
+            yield number, done, ahead, behind
+
+
+def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Calls of a wrapper's forward, each of which prepares a reduction in which all ranks take part."""
+    for _, done, ahead, behind in _uneven(ranks, lambda summary: summary.forwards):
+        most, fewest = (f(each.times for each in done.values()) for f in (max, min))
         kind = done[ahead[0]].api
         yield (
             Problem(
@@ -94,14 +100,8 @@ def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
 
 def _backwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Backwards of a wrapper, in each of which all ranks take part."""
-    for number in range(min(len(summary.backwards) for summary in ranks.values())):
-        done = {rank: summary.backwards[number] for rank, summary in ranks.items()}
-        most = max(each.times for each in done.values())
-        ahead = tuple(rank for rank, each in done.items() if each.times == most)
-        behind = tuple(rank for rank in done if rank not in ahead)
-        if not behind:
-            continue
-        fewest = min(each.times for each in done.values())
+    for number, done, ahead, behind in _uneven(ranks, lambda summary: summary.backwards):
+        most, fewest = (f(each.times for each in done.values()) for f in (max, min))
         forwards = [ranks[rank].forwards[number] for rank in behind if number < len(ranks[rank].forwards)]
         yield (
             Problem(

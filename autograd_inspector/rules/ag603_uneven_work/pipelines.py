@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import RankSummary, Turned
-
-Across = tuple[Problem, tuple[int, ...]]
 
 
 def crossed(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted
 from autograd_inspector.rules.ag603_uneven_work.passes import passes_apart
 from autograd_inspector.rules.ag603_uneven_work.pipelines import crossed
-
-Across = tuple[Problem, tuple[int, ...]]
 
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:

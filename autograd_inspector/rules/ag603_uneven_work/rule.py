@@ -9,7 +9,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.replaced import replaced
 from autograd_inspector.model.event import RequiresGradChanged
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.program_events import ParameterRegistered, ReplicasWrapped, WrapperCalled
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
@@ -172,6 +172,6 @@ def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:
         return
 
 
-def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[Across]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.program_events import SamplerIterated, SamplerUnused
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
@@ -99,6 +99,6 @@ def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[P
     )
 
 
-def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[Across]:
     """What the ranks' summaries show together."""
     yield from compared(ranks)

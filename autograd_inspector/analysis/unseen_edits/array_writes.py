@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from autograd_inspector.advice.saved_tensors import Saved, made_at
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.saved_tensors import Saved, made_at
+from autograd_inspector.analysis.unseen_edits.array_memory import Memory, Writer
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import Key, key_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.awaited import Awaited
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import Memory, Writer
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of
 
 
 class Use(NamedTuple):

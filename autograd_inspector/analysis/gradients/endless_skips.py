@@ -1,9 +1,9 @@
-"""AG304: what a GradScaler skips for good, because no scale makes it finite."""
+"""What a GradScaler skips for good, because no scale makes it finite."""
 
 from __future__ import annotations
 
-from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.scaled_losses import scaled_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node
 

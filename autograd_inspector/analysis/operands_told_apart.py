@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.namespaces import is_value
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.source.fragments import expression

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.restored import augmented, covers, region, taken, written_back
+from autograd_inspector.analysis.unseen_edits.arithmetic import Effect, effect_of, together
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.tensor import TensorRecord
-from autograd_inspector.rules.ag202_unseen_edit.arithmetic import Effect, effect_of, together
 
 Edit = tuple[Op, Write]
 

@@ -1,4 +1,4 @@
-"""AG301: all that is computed of a parameter leaves torch as an index, which chooses what is computed then."""
+"""All that is computed of a parameter leaves torch as an index, which chooses what is computed then."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from autograd_inspector.advice.saved_tensors import Saved
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.saved_tensors import Saved
+from autograd_inspector.analysis.unseen_edits.recomputed_forwards import Key, keys_of
+from autograd_inspector.analysis.unseen_edits.slices import inside_slices
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, keys_of
-from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 
 
 class Writer(NamedTuple):

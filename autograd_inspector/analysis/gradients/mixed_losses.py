@@ -12,7 +12,6 @@ from autograd_inspector.analysis.gradients.clearing import clearings, renewed
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.location import Location
 
 
 class Mixed(Struct, frozen=True):
@@ -106,8 +105,8 @@ def _discarded(analysis: Analysis, one: Mixed, following: Mixed) -> bool:
     return not left or renewed(analysis, left, one.own_run.end, following.foreign)
 
 
-def entrance(analysis: Analysis, mixed_round: Mixed) -> tuple[Location, ...]:
-    """Where the foreign loss's network is given what was computed with these parameters."""
+def entrance(analysis: Analysis, mixed_round: Mixed) -> int:
+    """The site at which the foreign loss's network is given what was computed with these parameters; -1: none."""
     capture, live = analysis.capture, set(mixed_round.tensors)
     calls = capture.calls
     for op in capture.ops[: mixed_round.foreign.start]:
@@ -116,6 +115,6 @@ def entrance(analysis: Analysis, mixed_round: Mixed) -> tuple[Location, ...]:
                 call = calls[op.call] if op.call >= 0 else None
                 while call is not None and call.parent >= 0 and calls[call.parent].root == call.root:
                     call = calls[call.parent]
-                return analysis.user_frames(op.site if call is None else call.site, "given to it with its graph here")
+                return op.site if call is None else call.site
             live.update(op.outputs)
-    return ()
+    return -1

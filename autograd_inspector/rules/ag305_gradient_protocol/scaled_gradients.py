@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.gradients.clipping_sites import clipping_sites
 from autograd_inspector.analysis.gradients.normalising import normalised
+from autograd_inspector.analysis.gradients.scaled_losses import scaled_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
@@ -111,18 +112,6 @@ def _uses(analysis: Analysis, run: Backward, clips: set[int], end: int) -> Itera
 def _unscales(analysis: Analysis, op: Op, tensor: int) -> bool:
     """Whether the unscaling that this op belongs to went over the parameter's gradient."""
     return any(read.site == op.site for read in analysis.timeline.reads_of(tensor).since(op.index))
-
-
-def scaled_by(analysis: Analysis, run: Backward) -> Op | None:
-    """The multiplication by a GradScaler's scale that made the root of a backward."""
-    capture = analysis.capture
-    for root in run.roots:
-        made = analysis.flow.birth(root)
-        if made is None or made.name != "mul" or len(made.inputs) < 2:
-            continue
-        if made.inputs[-1] in analysis.scales or capture.sites[made.site].through == "GradScaler.scale":
-            return made
-    return None
 
 
 def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensors: list[int]) -> Problem:

@@ -70,3 +70,8 @@ def _in_place(analysis: Analysis, tensor: int, chain: list[Op]) -> Iterator[tupl
 def _brings_graph(analysis: Analysis, op: Op, tensor: int) -> bool:
     tensors, base_of = analysis.capture.tensors, analysis.recorded_edits.base_of
     return any(tensors[read].requires_grad and base_of(read) != tensor for read in op.inputs)
+
+
+def layer_path(analysis: Analysis, op: Op) -> str:
+    """The path of the module that ran it."""
+    return analysis.capture.calls[op.call].path if op.call >= 0 else ""

@@ -1,4 +1,4 @@
-"""AG304: which op, step or datum the first NaN or Inf of a loss comes from."""
+"""Which op, step or datum the first NaN or Inf of a loss comes from."""
 
 from __future__ import annotations
 

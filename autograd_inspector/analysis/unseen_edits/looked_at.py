@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from autograd_inspector.advice.saved_tensors import counter_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.saved_tensors import counter_of, on_ctx
+from autograd_inspector.analysis.unseen_edits.slices import inside_slices
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.awaited import Awaited
 from autograd_inspector.model.op import Write
-from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import on_ctx
-from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 
 _Key = tuple[str, int]
 

@@ -1,0 +1,1 @@
+"""What modifies memory that backward needs, unseen by any version counter."""
