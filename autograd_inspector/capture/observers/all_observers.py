@@ -11,6 +11,7 @@ from autograd_inspector.capture.observers.calls.functions import Unseen
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.calls.seeding import Seeding
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
 from autograd_inspector.capture.observers.calls.traced import Tracing
@@ -73,6 +74,7 @@ def install_all(
         optimizers,
         *unseen,
         *asked,
+        Seeding(recording, guard),
         *sharing,
         Scaling(recording, guard),
     )

@@ -26,6 +26,7 @@ from autograd_inspector.model.program_events.functions import (
     OnceDifferentiable,
     OtherCallRead,
     OutputKeptOnContext,
+    RandomSeeded,
     RandomStateDropped,
     RandomUnderVmap,
     SavedTensorUnpacked,
@@ -165,6 +166,7 @@ __all__ = [
     "PlainAttributeSet",
     "PlainTensorHeld",
     "ProgramEvent",
+    "RandomSeeded",
     "RandomStateDropped",
     "RandomUnderVmap",
     "ReductionContinued",
@@ -239,6 +241,7 @@ Event = (
     | OnceDifferentiable
     | FunctionRefused
     | RandomUnderVmap
+    | RandomSeeded
     | RandomStateDropped
     | SavedTensorUnpacked
     | StartRefused

@@ -120,6 +120,17 @@ class SavedTensorUnpacked(ProgramEvent, frozen=True):
         return f"{self.function}()"
 
 
+class RandomSeeded(ProgramEvent, frozen=True):
+    """torch's generators got that ``seed``; -1: a state that was kept before, or a seed that is no number."""
+
+    seed: int = -1
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"torch.manual_seed({self.seed})" if self.seed >= 0 else "torch.set_rng_state()"
+
+
 class RandomStateDropped(ProgramEvent, frozen=True):
     """A line calls ``checkpoint(..., preserve_rng_state=False)``: noted once."""
 

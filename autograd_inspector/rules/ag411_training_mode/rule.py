@@ -14,6 +14,7 @@ from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
 from autograd_inspector.rules.ag411_training_mode.eval_not_called import eval_not_called
 from autograd_inspector.rules.ag411_training_mode.not_passed_on import not_passed_on
+from autograd_inspector.rules.ag411_training_mode.same_numbers import same_numbers
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import untrained
 from autograd_inspector.rules.ag411_training_mode.updates_in_eval import updates_in_eval
 
@@ -71,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from not_passed_on(analysis)
     yield from dropouts(analysis)
     yield from updates_in_eval(analysis)
+    yield from same_numbers(analysis)
 
 
 def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:

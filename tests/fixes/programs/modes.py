@@ -5,6 +5,37 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a seed is set in each round": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Linear(4, 64), nn.Dropout(0.5), nn.Linear(64, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+masks = []
+net[1].register_forward_hook(lambda module, args, output: masks.append(output.detach() == 0))
+for _ in range(3):
+    torch.manual_seed(3)
+    probe = torch.randn(2, 4)
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Seed once, before training",
+            "for _ in range(3):\n    torch.manual_seed(3)\n",
+            "torch.manual_seed(3)\nfor _ in range(3):\n",
+        ),
+        by(
+            "give it a generator of its own",
+            "    torch.manual_seed(3)\n    probe = torch.randn(2, 4)",
+            "    probe = torch.randn(2, 4, generator=torch.Generator().manual_seed(3))",
+        ),
+        by(
+            "or call it under `torch.random.fork_rng()`",
+            "    torch.manual_seed(3)\n    probe =",
+            "    with torch.random.fork_rng():\n        torch.manual_seed(3)\n        probe =",
+        ),
+        symptom="torch.equal(masks[0], masks[1])",
+    ),
     "eval() does not reach the layers of a part": case(
         "AG411",
         """

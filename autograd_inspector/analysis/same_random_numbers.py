@@ -1,0 +1,68 @@
+"""Rounds of training in which dropouts drop the same values, since the program gives the generators one seed in each.
+
+A fixed batch for a probe, an evaluation that is to be reproducible: the seed is for these, and what training draws
+afterwards is the same as in the round before. Which generator an op draws from that may be given one is not known;
+dropouts are given none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.draws import draws
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import RandomSeeded
+
+_FEWEST = 2
+"""Rounds in a row, the first of which is not counted: it may be the beginning of a run."""
+
+
+class SameNumbers(Struct, frozen=True):
+    """``seeded`` comes in each of several rounds; ``drawn`` is the first op behind the last that training draws with."""
+
+    seeded: RandomSeeded
+    drawn: Op
+    step: Step
+    rounds: int
+
+
+def same_random_numbers(analysis: Analysis) -> Iterator[SameNumbers]:
+    """One record for each line that seeds."""
+    capture = analysis.capture
+    seeds = capture.events_of(RandomSeeded)
+    if capture.history.folded or len(seeds) < _FEWEST:
+        return
+    told: set[object] = set()
+    for optimizer in capture.placement.optimizers:
+        rounds = list(pairwise(analysis.timeline.steps_of(optimizer.id).all))
+        found = [_last_seed(analysis, seeds, before, after) for before, after in rounds]
+        for (seeded, drawn), (again, drawn_again) in pairwise(found):
+            if seeded is None or again is None or drawn is None or drawn_again is None:
+                continue
+            line = line_of(analysis, again.site)
+            if line == line_of(analysis, seeded.site) and seeded.seed == again.seed and line not in told:
+                told.add(line)
+                alike = sum(each is not None and each.seed == again.seed for each, _ in found)
+                step = next(after for before, after in rounds if before.op < drawn_again.index < after.op)
+                yield SameNumbers(again, drawn_again, step, alike)
+
+
+def _last_seed(
+    analysis: Analysis, seeds: tuple[RandomSeeded, ...], before: Step, after: Step
+) -> tuple[RandomSeeded | None, Op | None]:
+    """The last seed between two steps, and what training draws with it; none where a state was put back since."""
+    seeded = next((seed for seed in reversed(seeds) if before.op < seed.at <= after.at), None)
+    if seeded is None or seeded.seed < 0:
+        return None, None
+    ops = analysis.capture.ops[seeded.at : after.at]
+    return seeded, next((op for op in ops if _draws(op)), None)
+
+
+def _draws(op: Op) -> bool:
+    dropout = op.has(Trait.DRAWS) or "dropout" in op.name
+    return dropout and draws(op) and op.recorded and not op.has(Trait.STEP | Trait.BACKWARD)
