@@ -73,7 +73,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Gradients that are cleared before the step are lost, gradients that are never cleared add up, and a step without
-        backward does nothing. `p = p - lr * p.grad` does nothing either: it rebinds a variable. None of this raises.
+        backward does nothing. `p = p - lr * p.grad` does nothing either: it rebinds a variable. A batch that is refused for its
+        gradients leaves them to the next one. None of this raises.
 
     Example
         ::

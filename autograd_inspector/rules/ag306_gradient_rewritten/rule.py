@@ -47,7 +47,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         accumulate into each other. A `.grad` that is kept without a copy changes when the next backward adds to it:
         `[p.grad for p in net.parameters()]` does not record the old values. Hooks created in a loop look up the loop
         variable when they run, so all of them find its last value. Gradients that are joined to one flat tensor and written
-        back in another order go to the wrong parameters.
+        back in another order go to the wrong parameters. A forward hook runs only where its module is called, not where
+        `module.forward(x)` or its children are.
 
     Example
         ::

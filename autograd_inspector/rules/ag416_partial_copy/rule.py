@@ -29,7 +29,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         norm normalizes with statistics of other weights, as it does where update_bn() is given the trained model and
         not the average. load_state_dict() leaves out the tensors that are plain attributes. A copy that is made before load_state_dict() has random
         weights, and the average, or the slow weights of Lookahead, mixes them with the loaded ones. Nothing raises, and
-        the targets are wrong.
+        the targets are wrong. Parameters that are paired with zip() over two models of which one has a layer more, or
+        that a recursion over modules meets several times, give averages of the wrong weights, or at different rates.
 
     Example
         ::
