@@ -1,4 +1,4 @@
-# make demo   the five stories, headless      make test    everything that must pass
+# make demo   the five stories, headless      make test    everything that must pass (make thorough: on more programs)
 # make lab    JupyterLab on the tutorials     make bench   costs, as ratios
 #
 # Each target first makes .venv by itself; a stamp file in .venv/.stamps marks each finished step,
@@ -28,14 +28,15 @@ OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 TESTING := $(OFFLINE) OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup widget panel demo lab tutorials docs test check compat fuzz mutate bench wheel lint format clean distclean
+.PHONY: help setup widget panel demo lab tutorials docs test thorough check compat fuzz mutate bench wheel lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
 	@echo "make lab        start JupyterLab on notebooks/"
 	@echo "make tutorials  run the tutorials and save them with their outputs"
 	@echo "make docs       build the site in build/docs/html, offline"
-	@echo "make test       ruff, mypy, tsc, biome and all tests"
+	@echo "make test       ruff, mypy, tsc, biome and the tests, with a share of the programs of large corpora"
+	@echo "make thorough   the same with all of these programs"
 	@echo "make check      ruff, mypy and the tests of what was changed, in a minute"
 	@echo "make compat     the core tests on the other Pythons and torches that can be had, as a table"
 	@echo "make fuzz       100,000 random programs, and 5,000 rewritten tests, against the oracles of tests/fuzz"
@@ -173,6 +174,10 @@ test: lint docs $(STAMPS)/browser
 	@$(TESTING) $(BIN)/python -m pytest -p nbval --nbval-lax --nbval-sanitize-with=tests/notebooks/sanitize.cfg notebooks -p no:cacheprovider -p tests.notebooks.forks $(SPREAD)
 	@echo "[test 3/3] pytest, and beside it a real JupyterLab in a real browser, whose outcome is shown at the end"
 	@$(TESTING) bash scripts/beside.sh $(BIN)/python -m pytest -m ui tests/ui -- $(BIN)/python -m pytest -m "not ui" $(SPREAD)
+
+# tests/shares.py reads it.
+thorough: export WHOLE := 1
+thorough: test
 
 # While working: seconds instead of minutes.
 check: setup

@@ -17,7 +17,7 @@ torch.set_num_threads(1)
 _LONGEST = {
     *("test_missing_names.py", "test_programs.py", "test_closing.py", "test_mutants.py", "test_warning_places.py"),
     *("test_variants.py", "test_differential.py", "test_depth.py", "test_several_ranks.py", "test_placement.py"),
-    *("test_healthy.py", "test_twins.py", "test_practised.py"),
+    *("test_healthy.py", "test_twins.py", "test_practised.py", "test_repairs.py", "test_trainers.py"),
 }
 """Files that are begun first: with one of them left at the end, the other processes would wait for it."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE
+from tests.forked import INSPECTOR, python
 from tests.shells import UNSEEN
 from tests.terminals import plain, terminal
 
@@ -27,7 +28,7 @@ def environment(monkeypatch):
 
 def in_terminal(columns, *arguments, lines=25):
     """What a terminal of that size shows of the command's stderr; and its stdout, which is a pipe."""
-    command = [sys.executable, "-m", "autograd_inspector", *map(str, arguments)]
+    command = [*python(INSPECTOR), "-m", "autograd_inspector.frontends.cli.main", *map(str, arguments)]
     with terminal(columns, lines) as there:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": there.stream}
         # readline, which pytest imports, puts the size of its own terminal where only children see it.

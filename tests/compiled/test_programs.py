@@ -9,13 +9,10 @@ from torch._dynamo.convert_frame import register_bytecode_hook
 
 from autograd_inspector.own_files import is_own_file
 from tests.compiled import backend
+from tests.compiled.sample import healthy, kinds, sampled
 from tests.compiled.score import names, score
 
-SLOW = {"detach_in_encoder", "healthy_plain", "no_grad_block", "compiled_train_step_detach", "healthy_optimizer_step"}
-"""Those that are also compiled by inductor, which takes seconds."""
-CASES = [(name, "aot_eager") for name in names()]
-CASES += [(name, "eager") for name in names() if not name.startswith("healthy")]
-CASES += [(name, "inductor") for name in sorted(SLOW)]
+CASES = sampled()
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +36,10 @@ def test_a_compiled_program(name, chosen, monkeypatch):
     torch.manual_seed(0)
     wrong, said = score(name)
     assert not wrong, "\n".join([wrong, *said])
+
+
+def test_every_kind_of_fault_is_tried():
+    """Where only a share of the programs runs, each rule and each exception that one is written for is there."""
+    sick = [name for name in names() if not healthy(name)]
+    tried = {kind for case in CASES if not healthy(case[0]) for kind in kinds(case)}
+    assert tried == {kind for name in sick for kind in kinds((name, "eager"))}

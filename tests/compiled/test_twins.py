@@ -7,7 +7,8 @@ import functools
 import pytest
 
 from tests.compiled.twins import compiled, graphs, observed, said_of
-from tests.practice.programs import FOLDER, loaded, truth_of
+from tests.practice.programs import FOLDER, loaded, truth_of, written_truth
+from tests.shares import share
 
 SICK = (
     "adversarial/carlini_wagner",
@@ -95,9 +96,22 @@ UNLIKE = {
     "vae/autoencoder_kl": "ends otherwise: the symptom is not there",
 }
 """Programs of which something else is told in compiled form, and why."""
-CASES = [(name, backend) for name in (*SICK, *HEALTHY) for backend in ("eager", "aot_eager")]
-CASES += [(name, "eager") for name in ALIKE_BY_EAGER]
-CASES += [pytest.param(name, "inductor", marks=pytest.mark.slow) for name in BY_INDUCTOR]
+BACKENDS = ("eager", "aot_eager")
+
+
+def kinds(case):
+    """How a program is compiled, and how the exception begins that ends it."""
+    name, backend = case
+    return [backend, written_truth(FOLDER / f"{name}.py").raises[:30]]
+
+
+def drawn(names, one_in, backends=BACKENDS):
+    """Of these programs the share that `make test` compiles, by these backends."""
+    return share([(name, backend) for name in names for backend in backends], one_in, name="-".join, kinds=kinds)
+
+
+CASES = [*drawn(SICK, 4), *drawn(HEALTHY, 2), *drawn(ALIKE_BY_EAGER, 2, ["eager"])]
+CASES += [pytest.param(*case, marks=pytest.mark.slow) for case in drawn(BY_INDUCTOR, 3, ["inductor"])]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),

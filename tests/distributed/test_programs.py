@@ -33,12 +33,12 @@ NOT_ADVICE = (
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
-    """Program -> what came of it, and what was said of it once it was repaired."""
+    """Program -> what came of it, and what was said of it once it was repaired: `make test` repairs a share of them."""
     folder = tmp_path_factory.mktemp("ranks")
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     running = []
     for part in range(PARTS):
-        command = [*python(IMPORTED), "-m", "tests.distributed.score", "--part", f"{part}/{PARTS}"]
+        command = [*python(IMPORTED), "-m", "tests.distributed.score", "--sample", "--part", f"{part}/{PARTS}"]
         command += ["--json", str(folder / f"{part}.json")]
         running.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL))
     assert [each.wait() for each in running] == [0] * PARTS

@@ -1,4 +1,4 @@
-"""Closing a block takes work in proportion to what ran in it."""
+"""Closing a block takes work in proportion to what ran in it; `make test` asks a share of the programs."""
 
 import functools
 
@@ -6,6 +6,7 @@ import pytest
 
 import autograd_inspector
 from autograd_inspector.views.encoding import encoded
+from tests.shares import share
 
 from . import programs
 from .counting import lines, superlinear
@@ -96,9 +97,11 @@ SHARED = {
     "a loop under checkpoints, differentiated again and again": programs.unrolled_checkpoints,
 }
 """Programs whose runs of the engine go through one graph, which grows."""
+OF_BYTES = {*SHARED, "a Function that returns None, in a graph that is kept"}
+ASKED = share(PROGRAMS | SHARED, 2, kinds=lambda name: [name in SHARED])
 
 
-@pytest.mark.parametrize("name", PROGRAMS | SHARED)
+@pytest.mark.parametrize("name", ASKED)
 def test_four_times_the_program_takes_four_times_the_work(name):
     """As a whole, and each function of the inspector that has a share worth naming."""
     small, large = (closed(name, ops)[0] for ops in (SMALL, LARGE))
@@ -106,7 +109,7 @@ def test_four_times_the_program_takes_four_times_the_work(name):
     assert large.total() < 1.15 * TIMES * small.total()
 
 
-@pytest.mark.parametrize("name", [*SHARED, "a long script", "version errors that are caught"])
+@pytest.mark.parametrize("name", share([*SHARED, "a long script", "version errors that are caught"], 2))
 def test_four_times_the_program_takes_four_times_the_work_to_record(name):
     """Where runs of the engine share a graph, each walks what is new of it; a line is read, or searched at, once."""
     small, large = (recording((PROGRAMS | SHARED)[name](ops)) for ops in (SMALL, LARGE))
@@ -114,7 +117,7 @@ def test_four_times_the_program_takes_four_times_the_work_to_record(name):
     assert large.total() < 1.15 * TIMES * small.total()
 
 
-@pytest.mark.parametrize("name", [*SHARED, "a Function that returns None, in a graph that is kept"])
+@pytest.mark.parametrize("name", [name for name in ASKED if name in OF_BYTES])
 def test_four_times_the_program_has_four_times_the_bytes(name):
     """A graph that is differentiated again and again is in the report once."""
     small, large = (closed(name, ops)[1] for ops in (SMALL, LARGE))

@@ -2,10 +2,12 @@
 
 import pytest
 
+from tests.shares import WHOLE
+
 from . import running
 from .running import compared, drawn
 
-PAIRS, SEED = 200, 1
+PAIRS, SEED = 200 if WHOLE else 80, 1
 
 
 @pytest.mark.slow

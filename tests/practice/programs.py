@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -12,6 +14,7 @@ import torch
 from tests.practice.truth import CAUSE, Truth, marked
 
 FOLDER: Final = Path(__file__).parent / "programs"
+_TRUTH = "\nTRUTH = Truth("
 
 
 def every() -> list[Path]:
@@ -40,6 +43,16 @@ def truth_of(module: ModuleType) -> Truth:
     if not isinstance(truth, Truth):
         raise TypeError(f"{module.__file__} has no TRUTH = Truth(...)")
     return truth
+
+
+@cache
+def written_truth(source: Path) -> Truth:
+    """Return what is known of a program that is not run: its TRUTH as it is written, in values alone."""
+    text = source.read_text(encoding="utf-8")
+    match ast.parse(text[text.index(_TRUTH) :]).body[0]:  # What stands before need not be read.
+        case ast.Assign(value=ast.Call(keywords=given)):
+            return Truth(**{str(field.arg): ast.literal_eval(field.value) for field in given})
+    raise TypeError(f"{source} has no TRUTH = Truth(...)")
 
 
 def run(module: ModuleType) -> object:

@@ -25,7 +25,7 @@ import torch
 
 from autograd_inspector import inspect
 from tests.mutation.running import warm
-from tests.practice.programs import as_described, loaded, name_of, truth_of
+from tests.practice.programs import as_described, loaded, name_of, truth_of, written_truth
 from tests.practice.score import LIMIT, LOUD, Score, chosen, table
 from tests.practice.truth import Truth
 
@@ -76,7 +76,7 @@ def _shows(module, truth: Truth, outcome: object) -> bool:
 
 def repaired(source: Path) -> Score:
     """Whether the edits that are offered cure a program."""
-    truth = truth_of(loaded(source))
+    truth = written_truth(source)
     first = _forked(source)
     if truth.healthy:
         same = {"same": _forked(source, first.safe).symptom == first.symptom} if first.safe else {}
@@ -150,7 +150,7 @@ def main(arguments: list[str]) -> int:
     gc.freeze()
     scores: dict[str, Score] = {}
     for source in chosen(options.names, options.every):
-        if options.healthy and not truth_of(loaded(source)).healthy:
+        if options.healthy and not written_truth(source).healthy:
             continue
         each = scores[name_of(source)] = repaired(source)
         if each.missed or options.v:

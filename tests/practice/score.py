@@ -26,7 +26,8 @@ from autograd_inspector import Report, inspect
 from autograd_inspector.capture.forking import settle
 from autograd_inspector.model.finding import Finding
 from tests.mutation.running import warm
-from tests.practice.programs import as_described, every, loaded, name_of, truth_of
+from tests.practice.programs import as_described, every, loaded, name_of, truth_of, written_truth
+from tests.practice.sample import sampled
 from tests.practice.truth import ALSO, CAUSE, Truth, marked
 
 LOUD = ("error", "warning")
@@ -143,7 +144,7 @@ def table(scores: Iterable[Score]) -> str:
 def chosen(names: list[str], nth: int) -> list[Path]:
     """The programs that one of the names is part of (all, without a name); of the sick ones each ``nth``."""
     sources = [source for source in every() if not names or any(part in name_of(source) for part in names)]
-    sick = [source for source in sources if not truth_of(loaded(source)).healthy]
+    sick = [source for source in sources if not written_truth(source).healthy]
     left_out = set(sick).difference(sick[::nth])
     return [source for source in sources if source not in left_out]
 
@@ -153,6 +154,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of programs")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of the sick programs only each Nth")
+    parser.add_argument("--sample", action="store_true", help="only those that `make test` runs")
     parser.add_argument("--json", help="write the scores to this file")
     parser.add_argument("-v", action="store_true", help="print what is told of every program")
     options = parser.parse_args(arguments)
@@ -161,7 +163,7 @@ def main(arguments: list[str]) -> int:
     gc.collect()
     gc.freeze()  # A fork that collects would copy all that is there.
     scores: dict[str, Score] = {}
-    for source in chosen(options.names, options.every):
+    for source in sampled() if options.sample else chosen(options.names, options.every):
         name = name_of(source)
         each = scores[name] = scored(source)
         if each.missed or options.v:

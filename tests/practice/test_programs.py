@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import warnings
 from pathlib import Path
@@ -10,13 +11,16 @@ import pytest
 
 from tests.forked import python
 from tests.practice.__main__ import fault_of
-from tests.practice.programs import every, loaded, name_of, truth_of
+from tests.practice.programs import every, name_of, written_truth
+from tests.practice.sample import sampled
 from tests.practice.score import Score, table
+from tests.practice.told import TOLD
+from tests.shares import share
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROGRAMS = {name_of(source): source for source in every()}
-FIELDS = sorted({name.partition("/")[0] for name in PROGRAMS})
+FIELDS = sorted({name_of(source).partition("/")[0] for source in sampled()})
 ROOT = Path(__file__).parents[2]
 IMPORTED = ("torch", "transformers", "peft", "accelerate", "lightning")
 """Each fork would import them anew."""
@@ -26,9 +30,9 @@ LOCATED = 0.5
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
-    """Name -> what the inspector made of that program: of all healthy ones and a third of the sick ones."""
+    """Name -> what the inspector made of that program, of those in `tests.practice.sample`."""
     path = tmp_path_factory.mktemp("practice") / "scores.json"
-    command = [*python(IMPORTED), "-m", "tests.practice.score", "--every", "3", "--json", str(path)]
+    command = [*python(IMPORTED), "-m", "tests.practice.score", "--sample", "--json", str(path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     subprocess.run(command, env=environment, check=False, stdout=subprocess.DEVNULL)
     return {name: Score(**score) for name, score in json.loads(path.read_text()).items()}
@@ -58,7 +62,15 @@ def test_every_finding_has_an_edit_or_says_why_it_has_none(scores):
     assert [name for name, score in scores.items() if "answered" in score.missed] == []
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS)[::12])
+def test_each_rule_is_told_of_a_program(scores):
+    """A rule that is told of any program has one in the table, which runs each time, and is told of that one."""
+    loud = re.compile(r"(AG\d+) (?:error|warning) at")
+    told = {name: {*loud.findall("\n".join(score.said))} for name, score in scores.items()}
+    assert [rule for rule, name in TOLD.items() if rule not in told[name]] == []
+    assert set().union(*told.values()) <= TOLD.keys()
+
+
+@pytest.mark.parametrize("name", share(PROGRAMS, 12, kinds=lambda name: [written_truth(PROGRAMS[name]).raises[:20]]))
 def test_a_program_is_as_sick_as_it_says(name):
     """It ends so, with that symptom, and without it where the cause is repaired (`python -m tests.practice`: all)."""
     with warnings.catch_warnings():
@@ -68,6 +80,6 @@ def test_a_program_is_as_sick_as_it_says(name):
 
 def test_programs_of_both_kinds_are_there():
     """The tests above have something to say."""
-    truths = [truth_of(loaded(source)) for source in PROGRAMS.values()]
+    truths = [written_truth(source) for source in PROGRAMS.values()]
     assert sum(truth.healthy for truth in truths) > 100
     assert sum(not truth.healthy for truth in truths) > 150

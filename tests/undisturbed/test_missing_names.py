@@ -1,4 +1,7 @@
-"""A torch that lacks a private name: the program runs as without the inspector, and a report says what it lacks."""
+"""A torch that lacks a private name: the program runs as without the inspector, and a report says what it lacks.
+
+`make test` takes a share of the names away, of each package and kind at least one; `make thorough` all of them.
+"""
 
 import json
 import os
@@ -11,11 +14,11 @@ import pytest
 import autograd_inspector
 from autograd_inspector.capture import existing, gathering, session  # noqa: F401 - what they import declares the names
 from autograd_inspector.capture.torch_private import resolving
+from tests.shares import share
 
 pytestmark = [pytest.mark.undisturbed, pytest.mark.slow, pytest.mark.timeout(900)]
 
 SCRIPT = Path(__file__).with_name("without_names.py")
-NAMES = sorted(resolving.TABLE)
 WHOLE = {"torch._dynamo": "torch._dynamo.eval_frame:", "torch.distributed": "torch.distributed.tensor:", "": "torch:"}
 """Which run with all names another is compared with."""
 BLIND = "torch.autograd:_engine_run_backward"
@@ -23,6 +26,16 @@ BLIND = "torch.autograd:_engine_run_backward"
 
 And of a graph that exists already there is only what its nodes say of what they saved.
 """
+
+
+def kinds(path):
+    """In which package of torch's a name is, and what the inspector does without it."""
+    name = resolving.TABLE[path]
+    flags = ("needed", "without", "late", "of_objects")
+    return [*path.partition(":")[0].split(".")[1:2], tuple(bool(getattr(name, flag)) for flag in flags), path == BLIND]
+
+
+NAMES = share(sorted(resolving.TABLE), 4, kinds=kinds)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import autograd_inspector
+from tests.shares import share
 
 from . import healthy
 
@@ -21,12 +22,10 @@ SLOW = {
     "dcgan",
     "denoiser",
 }
-CASES = [
-    (program, steps)
-    for program in healthy.PROGRAMS
-    for steps in (20, 200)
-    if steps == 20 or program.__name__ not in SLOW
-]
+QUICK = [program for program in healthy.PROGRAMS if program.__name__ not in SLOW]
+LONG = share(QUICK, 2, name=lambda program: program.__name__)
+"""Those that train for 200 steps; `make thorough` takes all that are quick."""
+CASES = [(program, steps) for program in healthy.PROGRAMS for steps in (20, 200) if steps == 20 or program in LONG]
 
 
 @pytest.mark.parametrize(("program", "steps"), CASES, ids=lambda value: getattr(value, "__name__", str(value)))
