@@ -21,6 +21,7 @@ from autograd_inspector.model.program_events.functions import (
     GradientModified,
     GradientsReturned,
     HookEnds,
+    HookRefused,
     IndependentResult,
     NamedAgain,
     OnceDifferentiable,
@@ -126,6 +127,7 @@ __all__ = [
     "GradientsReturned",
     "GroupsMade",
     "HookEnds",
+    "HookRefused",
     "HooksLost",
     "IndependentResult",
     "LayerComputed",
@@ -244,6 +246,7 @@ Event = (
     | NamedAgain
     | IndependentResult
     | HookEnds
+    | HookRefused
     | GradientModified
     | GradientsReturned
     | GradientsGone

@@ -151,6 +151,28 @@ class HookEnds(ProgramEvent, frozen=True):
         return self.name
 
 
+class HookRefused(ProgramEvent, frozen=True):
+    """A backward failed with what a hook of that name returned; ``site`` is the statement that returned it.
+
+    Where that is not known, it is where backward was called. ``method`` registers such hooks. ``tensors`` have the
+    hook; of a module's, ``type`` is the class of that. ``given`` and ``returned``: the shapes of the gradient and of
+    what the hook returned, or what else torch says of these; "" unknown.
+    """
+
+    name: str
+    method: str
+    tensors: tuple[int, ...] = ()
+    type: str = ""
+    given: str = ""
+    returned: str = ""
+    run: int = -1
+
+    @property
+    def api(self) -> str:
+        """The hook."""
+        return f"{self.name}()"
+
+
 class IndependentResult(ProgramEvent, frozen=True):
     """torch.func.grad, or vjp, of a function whose result depends on none of the tensors that it is differentiated by.
 

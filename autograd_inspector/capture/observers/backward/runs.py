@@ -25,6 +25,7 @@ from autograd_inspector.capture.observers.backward.arrivals import Arrivals
 from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved, note_unpacking
 from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
+from autograd_inspector.capture.observers.backward.refused_hooks import note_refused
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
@@ -291,6 +292,7 @@ class Engine:
         name_involved(recording, graph)
         if says(text_of(error), *_CARRIED):
             note_held(recording, list(user_frames(recording.stacks.stop)))
+        note_refused(recording, failure, number, text_of(error))
         if says(text_of(error), TorchError.OTHER_DTYPES):
             note_unpacking(recording, dict(walk.live).values())
 
