@@ -14,6 +14,7 @@ from autograd_inspector.capture.freezing.clipped_iterators import clipped_iterat
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
+from autograd_inspector.capture.freezing.graph_flags import graph_flags
 from autograd_inspector.capture.freezing.groups_made import groups_made
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
@@ -89,6 +90,7 @@ def freeze(
         *lost_sums(recording),
         *unreturned_results(recording),
         *hook_ends(recording),
+        *graph_flags(recording),
         *idle_statements(recording),
         *second_names(recording),
         *gradients_gone(recording),

@@ -17,9 +17,11 @@ from autograd_inspector.model.program_events.attributes import (
 from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
+    DifferentiatedWithin,
     FunctionRefused,
     GradientModified,
     GradientsReturned,
+    GraphFlagSet,
     HookEnds,
     HookRefused,
     IndependentResult,
@@ -119,12 +121,14 @@ __all__ = [
     "Communicated",
     "CompiledCalled",
     "DataMet",
+    "DifferentiatedWithin",
     "Event",
     "FunctionRefused",
     "GradientModified",
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "GraphFlagSet",
     "GroupsMade",
     "HookEnds",
     "HookRefused",
@@ -249,6 +253,8 @@ Event = (
     | HookRefused
     | GradientModified
     | GradientsReturned
+    | GraphFlagSet
+    | DifferentiatedWithin
     | GradientsGone
     | TensorHeld
     | LayersHeld

@@ -151,6 +151,27 @@ class HookEnds(ProgramEvent, frozen=True):
         return self.name
 
 
+class DifferentiatedWithin(ProgramEvent, frozen=True):
+    """The engine ran in a call in which nothing is recorded, as the step of an optimizer is."""
+
+    @property
+    def api(self) -> str:
+        """What ran."""
+        return "torch.autograd"
+
+
+class GraphFlagSet(ProgramEvent, frozen=True):
+    """A statement gives a variable the value that backward() was called with as ``create_graph``, in that ``run``."""
+
+    variable: str
+    run: int
+
+    @property
+    def api(self) -> str:
+        """The variable."""
+        return self.variable
+
+
 class HookRefused(ProgramEvent, frozen=True):
     """A backward failed with what a hook of that name returned; ``site`` is the statement that returned it.
 

@@ -53,6 +53,7 @@ from autograd_inspector.messages import text_of
 from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import DifferentiatedWithin
 from autograd_inspector.model.torch_errors import TorchError, says
 
 BACKWARD = int(Trait.BACKWARD)
@@ -106,7 +107,11 @@ class Engine:
     def before(self, seen: list[_Run], outputs: Any, /, *args: Any, **kwargs: Any) -> None:
         """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
         recording = self.recording
-        if recording.elsewhere or not (recording.here() and recording.active()):
+        if recording.elsewhere or not recording.here():
+            return
+        if not recording.active():
+            if recording.pauses:
+                self._guard.run(self._aside)
             return
         if recording.inside_opaque and is_compiling():
             return  # What a backend differentiates is not the program's.
@@ -154,6 +159,13 @@ class Engine:
         self.limit.put(run.limit)
         self._unhook()
         self._guard.run(self.recorder.regions.back_to, run.place)
+
+    def _aside(self) -> None:
+        """A run in a call in which nothing is recorded: that there was one, for each such call once."""
+        recording = self.recording
+        event = DifferentiatedWithin(len(recording.ops), recording.stacks.here(0))
+        if event not in recording.events[-1:]:
+            recording.events.append(event)
 
     def _unhook(self) -> None:
         """No hook of ours stays on a node of a run that is over."""
