@@ -113,4 +113,9 @@ def test_graphs_that_serve_otherwise():
         loop.use = lambda loop, _: penalties.append(loop.net[0].weight.grad.square().sum())
         loop.run(rounds=2)
 
-    calm(twice, kept, lambda: Loop().run(rounds=1), lambda: Loop().run(second_order=False))
+    def collected():
+        loop = Loop()
+        loop.use = lambda loop, _: penalties.append(loop.net[0].weight.grad)
+        loop.run(rounds=3)
+
+    calm(twice, kept, collected, lambda: Loop().run(rounds=1), lambda: Loop().run(second_order=False))

@@ -74,13 +74,19 @@ class _Differentiated:
         Such a tensor is a gradient, wherever it is read.
         """
         starts = [(root, run.start) for run in self._others for root in run.roots]
-        starts += [(tensor, len(self._capture.ops)) for tensor in self._capture.alive]
         if self._capture.events_of(DifferentiatedWithin):
             return True  # By an optimizer of second order, say.
-        if any(self._has_unknown_graph(tensor) for tensor, _ in starts):
+        if self._keeps_gradients or any(self._has_unknown_graph(tensor) for tensor, _ in starts):
             return True
+        starts += [(tensor, len(self._capture.ops)) for tensor in self._capture.alive]
         above = self._analysis.flow.upstream(starts, lambda op, _: _keeps_graph(op))
         return any(self._has_unknown_graph(read) for op, _ in above if _keeps_graph(op) for read in op.inputs)
+
+    @property
+    def _keeps_gradients(self) -> bool:
+        """Whether the program has gradients of earlier steps: not those that the parameters have now."""
+        now = {p.tensor: p.gradient for step in self._capture.steps for p in step.parameters if p.gradient >= 0}
+        return any(self._has_unknown_graph(kept) for kept in {*self._capture.alive}.difference(now.values()))
 
     def _has_unknown_graph(self, tensor: int) -> bool:
         record = self._capture.tensors[tensor]
