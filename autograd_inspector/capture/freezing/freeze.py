@@ -12,6 +12,7 @@ from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.clipped_iterators import clipped_iterators
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
+from autograd_inspector.capture.freezing.divided_losses import divided_losses
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
 from autograd_inspector.capture.freezing.graph_flags import graph_flags
@@ -91,6 +92,7 @@ def freeze(
         *unreturned_results(recording),
         *hook_ends(recording),
         *graph_flags(recording),
+        *divided_losses(recording),
         *idle_statements(recording),
         *second_names(recording),
         *gradients_gone(recording),

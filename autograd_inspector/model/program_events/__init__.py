@@ -25,6 +25,7 @@ from autograd_inspector.model.program_events.functions import (
     HookEnds,
     HookRefused,
     IndependentResult,
+    LossDivided,
     NamedAgain,
     OnceDifferentiable,
     OtherCallRead,
@@ -138,6 +139,7 @@ __all__ = [
     "LayersHeld",
     "LiveStateLoaded",
     "LoadRefused",
+    "LossDivided",
     "ModeNotPassedOn",
     "ModeSwitched",
     "ModelContained",
@@ -254,6 +256,7 @@ Event = (
     | GradientModified
     | GradientsReturned
     | GraphFlagSet
+    | LossDivided
     | DifferentiatedWithin
     | GradientsGone
     | TensorHeld

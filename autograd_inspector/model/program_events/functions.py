@@ -151,6 +151,23 @@ class HookEnds(ProgramEvent, frozen=True):
         return self.name
 
 
+class LossDivided(ProgramEvent, frozen=True):
+    """A tensor was divided by a ``number`` above 1: by a library's function ``by``, to call backward() on the result.
+
+    ``by`` "": the program divided one of its own by the same number; ``written``: which is a constant in the code.
+    """
+
+    tensors: tuple[int, ...]
+    number: float
+    by: str = ""
+    written: bool = False
+
+    @property
+    def api(self) -> str:
+        """Who divided."""
+        return self.by
+
+
 class DifferentiatedWithin(ProgramEvent, frozen=True):
     """The engine ran in a call in which nothing is recorded, as the step of an optimizer is."""
 

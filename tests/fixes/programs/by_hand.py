@@ -55,6 +55,29 @@ for _ in range(4):
         symptom="type(optimizer) is torch.optim.SGD",
         needs="accelerate",
     ),
+    "micro-batches are divided twice": case(
+        "AG305",
+        """
+import accelerate
+accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+accelerate.state.GradientState._reset_state()
+accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net, optimizer = accelerator.prepare(net, optimizer)
+steps, start = accelerator.gradient_accumulation_steps, net.weight.detach().clone()
+for _ in range(2):
+    with accelerator.accumulate(net):
+        loss = net(torch.ones(3, 4)).mean()
+        loss = loss / steps
+        accelerator.backward(loss)
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+        by("Do not divide the loss", "loss = loss / steps", "pass"),
+        symptom="(start - net.weight).mean() < 0.09",
+        needs="accelerate",
+    ),
     "micro-batches are not divided": case(
         "AG305",
         """
