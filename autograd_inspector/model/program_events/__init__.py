@@ -12,6 +12,7 @@ from autograd_inspector.model.program_events.attributes import (
     PlainAttributeSet,
     PlainTensorHeld,
     RequiresGradCompared,
+    RequiresGradKept,
     TensorHeld,
 )
 from autograd_inspector.model.program_events.compiled import CompiledCalled
@@ -178,6 +179,7 @@ __all__ = [
     "ReductionHooked",
     "ReplicasWrapped",
     "RequiresGradCompared",
+    "RequiresGradKept",
     "ResultDiscarded",
     "SamplerIterated",
     "SamplerUnused",
@@ -236,6 +238,7 @@ Event = (
     | NothingFrozen
     | BareTensorHeld
     | RequiresGradCompared
+    | RequiresGradKept
     | ResultDiscarded
     | ModuleHookRegistered
     | ModeNotPassedOn
