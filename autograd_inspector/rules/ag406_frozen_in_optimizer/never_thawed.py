@@ -46,7 +46,7 @@ def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterato
                     (found.optimizer, "passed to the optimizer here"),
                 ),
             ),
-            (*names, "requires_grad"),
+            (*names, *(("requires_grad",) if removed is not None else ())),
         )
 
 
