@@ -40,5 +40,5 @@ def origin(source: Source, span: Span, argument: str, place: int = -1) -> Origin
     return Origin(given.id, 0) if given.id in {each.arg for each in scope.args.kwonlyargs} else None
 
 
-def _assigns(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+def _assigns(node: ast.Assign, name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)

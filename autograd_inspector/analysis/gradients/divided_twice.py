@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradients.micro_batches import accumulations
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
@@ -36,7 +37,7 @@ def divided_twice(analysis: Analysis) -> Iterator[DividedTwice]:
     events = analysis.capture.events_of(LossDivided)
     divisions = {tensor: event for event in events for tensor in event.tensors}
     told: set[object] = set()
-    for step, runs in _accumulations(analysis) if divisions else ():
+    for step, runs in accumulations(analysis) if divisions else ():
         for run in runs:
             library = next((divisions[root] for root in run.roots if root in divisions), None)
             if library is None or not library.by or library.number != len(runs):
@@ -47,19 +48,6 @@ def divided_twice(analysis: Analysis) -> Iterator[DividedTwice]:
             told.add(line_of(analysis, own.site))
             sure = not own.written and not _counts_otherwise(analysis, own)
             yield DividedTwice(own, library, run, step, sure)
-
-
-def _accumulations(analysis: Analysis) -> Iterator[tuple[Step, list[Backward]]]:
-    """Each step with the runs since the one before of the same optimizer."""
-    capture = analysis.capture
-    before: dict[int, int] = {}
-    for step in capture.steps:
-        since = before.get(step.optimizer, 0)
-        before[step.optimizer] = step.at
-        if not step.error:
-            held = step.held
-            runs = [r for r in capture.completed_runs if since <= r.start <= step.at and not held.isdisjoint(r.reached)]
-            yield step, runs
 
 
 def _above(analysis: Analysis, library: LossDivided, divisions: dict[int, LossDivided]) -> LossDivided | None:

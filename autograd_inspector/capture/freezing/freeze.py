@@ -31,6 +31,7 @@ from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.freezing.stored_entries import stored_entries
+from autograd_inspector.capture.freezing.unread_arguments import unread_arguments
 from autograd_inspector.capture.freezing.unreturned_results import hook_ends, unreturned_results
 from autograd_inspector.capture.freezing.written_in_loops import written_in_loops
 from autograd_inspector.capture.graph_walk.saved_tensors import short
@@ -92,6 +93,7 @@ def freeze(
         *unreturned_results(recording),
         *hook_ends(recording),
         *graph_flags(recording),
+        *unread_arguments(recording),
         *divided_losses(recording),
         *idle_statements(recording),
         *second_names(recording),

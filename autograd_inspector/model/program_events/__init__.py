@@ -18,6 +18,7 @@ from autograd_inspector.model.program_events.attributes import (
 from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
+    ArgumentUnread,
     DifferentiatedWithin,
     FunctionRefused,
     GradientModified,
@@ -114,6 +115,7 @@ from autograd_inspector.model.program_events.ranks import (
 )
 
 __all__ = [
+    "ArgumentUnread",
     "AttributeSwitched",
     "AverageLeft",
     "Awaited",
@@ -259,6 +261,7 @@ Event = (
     | GradientModified
     | GradientsReturned
     | GraphFlagSet
+    | ArgumentUnread
     | LossDivided
     | DifferentiatedWithin
     | GradientsGone

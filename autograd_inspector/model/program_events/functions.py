@@ -168,6 +168,18 @@ class LossDivided(ProgramEvent, frozen=True):
         return self.by
 
 
+class ArgumentUnread(ProgramEvent, frozen=True):
+    """A function of the program's made a loss that a library differentiated, and never reads this ``argument``."""
+
+    function: str
+    argument: str
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.function
+
+
 class DifferentiatedWithin(ProgramEvent, frozen=True):
     """The engine ran in a call in which nothing is recorded, as the step of an optimizer is."""
 

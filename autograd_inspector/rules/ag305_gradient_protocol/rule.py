@@ -59,6 +59,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.summed_by_hand import summ
 from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.term_counted_again import counted_again
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
+from autograd_inspector.rules.ag305_gradient_protocol.uncounted import not_counted
 from autograd_inspector.rules.ag305_gradient_protocol.unknown_to_module import (
     REGISTER,
     hidden,
@@ -124,6 +125,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from closure_missing(analysis)
     yield from past_the_library(analysis)
     yield from divided_twice(analysis)
+    yield from not_counted(analysis)
     yield from divided_but_stepped(analysis)
     yield from never_stepped(analysis)
     yield from guarded_away(analysis)
