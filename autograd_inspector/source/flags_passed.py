@@ -27,9 +27,8 @@ def origin(source: Source, span: Span, argument: str, place: int = -1) -> Origin
     if not isinstance(given, ast.Name):
         return None
     scope = source.scope_at(span[0])
-    assigned = [
-        node.lineno for node in ast.walk(scope) if _assigns(node, given.id) and source.scope_at(node.lineno) is scope
-    ]
+    assigning = [node for node in ast.walk(scope) if isinstance(node, ast.Assign) and _assigns(node, given.id)]
+    assigned = [node.lineno for node in assigning if source.scope_at(node.lineno) is scope]
     if assigned:
         return Origin(given.id, assigned[0]) if len(assigned) == 1 else None
     if not isinstance(scope, Function):
