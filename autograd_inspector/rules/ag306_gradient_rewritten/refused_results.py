@@ -58,9 +58,9 @@ def _what(event: HookRefused) -> str:
         return "a value: a hook that runs after the gradient was accumulated has to return None"
     place = "the gradient" if event.tensors else "the tuple of gradients"
     if event.given and event.returned:
-        return f"{event.returned} in place of a gradient of {event.given}"
+        return f"{event.returned} instead of a gradient of {event.given}"
     if event.returned:
-        return f"{event.returned} in place of {place}"
+        return f"{event.returned} instead of {place}"
     return f"what does not fit {place} that it was given"
 
 
