@@ -30,7 +30,7 @@ class LastLook:
         self._failures = failures
 
     def take(self, *, raised: bool) -> None:
-        """All of it; where the program ``raised``, also which tensors with a history are alive."""
+        """All of it; where the program ``raised``, or gradients have graphs, also which tensors with one are alive."""
         recording, modules, optimizers = self._recording, self._modules, self._optimizers
         self._look(optimizers.close)
         for model in modules.alive():
@@ -42,7 +42,7 @@ class LastLook:
         self._look(note_unmatched_freezing, recording)
         self._look(walk_alive, recording)
         self._look(recording.kept.finish, recording)
-        if raised:
+        if raised or any(run.create_graph and run.api == "backward" for run in recording.backwards):
             self._look(self._note_alive)
 
     def _look(self, step: Callable[..., object], *args: Any) -> None:

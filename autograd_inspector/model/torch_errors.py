@@ -89,6 +89,15 @@ class TorchError(Enum):
         r"(?:a different number of|trying to save more) tensors .*recomput"
     )
     GRADIENT_REFUSED = r"attempting to assign a gradient (?:with|of) (dtype|size|device type)|assigned grad has data"
+    HOOK_RESULT = (
+        r"hook '(.*)' has (?:changed the (size|type) of value(?: \(was (\S+) got (\S+)\))?|"
+        r"returned an incorrect number of values)|"
+        r"expected (?:variable|tuple), but hook returned '(.*)'|"
+        r"(tensor post accumulate grad hooks) should return none|"
+        r"backward (?:pre )?hook returned an invalid number of grad_|"
+        r"can't replace a none gradient with a non-none value|"
+        r"backward hook for modules where no input requires gradient"
+    )
     DETACHED_IN_PLACE = r"saved tensor that has been detached in-?place"
     DETACH_OF_VIEW = r"can't detach views in-?place"
 

@@ -9,11 +9,12 @@ from typing import Literal
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.modules.removed_adapters import RemovedAdapters, by_library, removed_adapters
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.placement_rows import OptimizerRecord
 
-Reason = Literal["since", "state", "twin", "library"]
+Reason = Literal["since", "state", "twin", "adapters", "library"]
 _Frozen = tuple[object, str, tuple[int, ...] | None]
 """(line that froze it, path in its model, shape)."""
 
@@ -23,13 +24,14 @@ class SetAside(Struct, frozen=True):
 
     ``reason``: they required grad when it was made ("since"), it has loaded state of theirs ("state"), the line that
     froze them froze the same of another model, which was thawed later ("twin"), or installed code froze them
-    ("library").
+    ("library"), as well for adapters that are no longer there ("adapters").
     """
 
     optimizer: OptimizerRecord
     reason: Reason
     tensors: tuple[int, ...]
     thawed: int = -1
+    adapters: RemovedAdapters | None = None
 
 
 def rests(analysis: Analysis, tensor: int, steps: list[int]) -> bool:
@@ -57,7 +59,8 @@ def set_aside(analysis: Analysis) -> Iterator[SetAside]:
                 by_reason.setdefault(reason, []).append(tensor)
         for reason, tensors in by_reason.items():
             thawed = reasons.twin_thawed(tensors[0]) if reason == "twin" else None
-            yield SetAside(optimizer, reason, tuple(tensors), -1 if thawed is None else thawed.site)
+            adapters = reasons.adapters(optimizer) if reason == "adapters" else None
+            yield SetAside(optimizer, reason, tuple(tensors), -1 if thawed is None else thawed.site, adapters)
 
 
 class _Reasons:
@@ -66,6 +69,7 @@ class _Reasons:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._capture = analysis.capture
+        self._adapters: dict[int, RemovedAdapters | None] = {}
 
     def of(self, optimizer: OptimizerRecord, tensor: int) -> Reason | None:
         """Why a parameter seems to be meant to learn; None: nothing speaks for it, or it was never seen to be frozen."""
@@ -78,8 +82,17 @@ class _Reasons:
             return "state"
         if self.twin_thawed(tensor) is not None:
             return "twin"
-        frames = self._capture.site(frozen[-1].site)
-        return "library" if len(frames) > 1 and frames[0].library else None
+        if not by_library(self._analysis, frozen[-1].site):
+            return None
+        adapters = self.adapters(optimizer)
+        called = line_of(self._analysis, frozen[-1].site)
+        return "adapters" if adapters is not None and called in adapters.lines else "library"
+
+    def adapters(self, optimizer: OptimizerRecord) -> RemovedAdapters | None:
+        """Those that were gone when it was made."""
+        if optimizer.id not in self._adapters:
+            self._adapters[optimizer.id] = removed_adapters(self._analysis, optimizer)
+        return self._adapters[optimizer.id]
 
     def twin_thawed(self, tensor: int) -> RequiresGradChanged | None:
         """The thawing of what the same line had frozen, before, at the same place of another model."""

@@ -12,8 +12,10 @@ from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.clipped_iterators import clipped_iterators
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
+from autograd_inspector.capture.freezing.divided_losses import divided_losses
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
+from autograd_inspector.capture.freezing.graph_flags import graph_flags
 from autograd_inspector.capture.freezing.groups_made import groups_made
 from autograd_inspector.capture.freezing.idle_statements import idle_statements
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
@@ -30,6 +32,7 @@ from autograd_inspector.capture.freezing.shared_models import shared_models
 from autograd_inspector.capture.freezing.sharing import Sharing
 from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.freezing.stored_entries import stored_entries
+from autograd_inspector.capture.freezing.unread_arguments import unread_arguments
 from autograd_inspector.capture.freezing.unreturned_results import hook_ends, unreturned_results
 from autograd_inspector.capture.freezing.written_in_loops import written_in_loops
 from autograd_inspector.capture.graph_walk.saved_tensors import short
@@ -90,6 +93,9 @@ def freeze(
         *lost_sums(recording),
         *unreturned_results(recording),
         *hook_ends(recording),
+        *graph_flags(recording),
+        *unread_arguments(recording),
+        *divided_losses(recording),
         *idle_statements(recording),
         *second_names(recording),
         *gradients_gone(recording),

@@ -12,16 +12,22 @@ from autograd_inspector.model.program_events.attributes import (
     PlainAttributeSet,
     PlainTensorHeld,
     RequiresGradCompared,
+    RequiresGradKept,
     TensorHeld,
 )
 from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
+    ArgumentUnread,
+    DifferentiatedWithin,
     FunctionRefused,
     GradientModified,
     GradientsReturned,
+    GraphFlagSet,
     HookEnds,
+    HookRefused,
     IndependentResult,
+    LossDivided,
     NamedAgain,
     OnceDifferentiable,
     OtherCallRead,
@@ -111,6 +117,7 @@ from autograd_inspector.model.program_events.ranks import (
 )
 
 __all__ = [
+    "ArgumentUnread",
     "AttributeSwitched",
     "AverageLeft",
     "Awaited",
@@ -120,20 +127,24 @@ __all__ = [
     "Communicated",
     "CompiledCalled",
     "DataMet",
+    "DifferentiatedWithin",
     "Event",
     "FunctionRefused",
     "GradientModified",
     "GradientsGone",
     "GradientsLeftLocal",
     "GradientsReturned",
+    "GraphFlagSet",
     "GroupsMade",
     "HookEnds",
+    "HookRefused",
     "HooksLost",
     "IndependentResult",
     "LayerComputed",
     "LayersHeld",
     "LiveStateLoaded",
     "LoadRefused",
+    "LossDivided",
     "ModeNotPassedOn",
     "ModeSwitched",
     "ModelContained",
@@ -173,6 +184,7 @@ __all__ = [
     "ReductionHooked",
     "ReplicasWrapped",
     "RequiresGradCompared",
+    "RequiresGradKept",
     "ResultDiscarded",
     "RoundLeft",
     "SamplerIterated",
@@ -232,6 +244,7 @@ Event = (
     | NothingFrozen
     | BareTensorHeld
     | RequiresGradCompared
+    | RequiresGradKept
     | ResultDiscarded
     | ModuleHookRegistered
     | ModeNotPassedOn
@@ -249,8 +262,13 @@ Event = (
     | NamedAgain
     | IndependentResult
     | HookEnds
+    | HookRefused
     | GradientModified
     | GradientsReturned
+    | GraphFlagSet
+    | ArgumentUnread
+    | LossDivided
+    | DifferentiatedWithin
     | GradientsGone
     | TensorHeld
     | LayersHeld

@@ -70,6 +70,15 @@ class PlainTensorHeld(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class RequiresGradKept(ProgramEvent, frozen=True):
+    """A statement of the program sets ``requires_grad`` of a tensor to False, which it was: noted once for several."""
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return "requires_grad"
+
+
 class RequiresGradCompared(ProgramEvent, frozen=True):
     """A statement compares ``requires_grad`` with what it wanted (``p.requires_grad == True``) and drops the result."""
 

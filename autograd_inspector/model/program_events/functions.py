@@ -162,6 +162,78 @@ class HookEnds(ProgramEvent, frozen=True):
         return self.name
 
 
+class LossDivided(ProgramEvent, frozen=True):
+    """A tensor was divided by a ``number`` above 1: by a library's function ``by``, to call backward() on the result.
+
+    ``by`` "": the program divided one of its own by the same number; ``written``: which is a constant in the code.
+    """
+
+    tensors: tuple[int, ...]
+    number: float
+    by: str = ""
+    written: bool = False
+
+    @property
+    def api(self) -> str:
+        """Who divided."""
+        return self.by
+
+
+class ArgumentUnread(ProgramEvent, frozen=True):
+    """A function of the program's made a loss that a library differentiated, and never reads this ``argument``."""
+
+    function: str
+    argument: str
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.function
+
+
+class DifferentiatedWithin(ProgramEvent, frozen=True):
+    """The engine ran in a call in which nothing is recorded, as the step of an optimizer is."""
+
+    @property
+    def api(self) -> str:
+        """What ran."""
+        return "torch.autograd"
+
+
+class GraphFlagSet(ProgramEvent, frozen=True):
+    """A statement gives a variable the value that backward() was called with as ``create_graph``, in that ``run``."""
+
+    variable: str
+    run: int
+
+    @property
+    def api(self) -> str:
+        """The variable."""
+        return self.variable
+
+
+class HookRefused(ProgramEvent, frozen=True):
+    """A backward failed with what a hook of that name returned; ``site`` is the statement that returned it.
+
+    Where that is not known, it is where backward was called. ``method`` registers such hooks. ``tensors`` have the
+    hook; of a module's, ``type`` is the class of that. ``given`` and ``returned``: the shapes of the gradient and of
+    what the hook returned, or what else torch says of these; "" unknown.
+    """
+
+    name: str
+    method: str
+    tensors: tuple[int, ...] = ()
+    type: str = ""
+    given: str = ""
+    returned: str = ""
+    run: int = -1
+
+    @property
+    def api(self) -> str:
+        """The hook."""
+        return f"{self.name}()"
+
+
 class IndependentResult(ProgramEvent, frozen=True):
     """torch.func.grad, or vjp, of a function whose result depends on none of the tensors that it is differentiated by.
 

@@ -30,6 +30,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.cleared_for_nothing import
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.clipped_each_time import clipped_each_time
 from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
+from autograd_inspector.rules.ag305_gradient_protocol.divided_twice import divided_twice
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_not_stored import gradients_not_stored
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_a_probe import left_by_probes
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
@@ -59,6 +60,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.summed_by_hand import summ
 from autograd_inspector.rules.ag305_gradient_protocol.sums_of_tasks import sums_of_tasks
 from autograd_inspector.rules.ag305_gradient_protocol.term_counted_again import counted_again
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
+from autograd_inspector.rules.ag305_gradient_protocol.uncounted import not_counted
 from autograd_inspector.rules.ag305_gradient_protocol.unknown_to_module import (
     REGISTER,
     hidden,
@@ -124,6 +126,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from too_late(analysis)
     yield from closure_missing(analysis)
     yield from past_the_library(analysis)
+    yield from divided_twice(analysis)
+    yield from not_counted(analysis)
     yield from divided_but_stepped(analysis)
     yield from never_stepped(analysis)
     yield from guarded_away(analysis)

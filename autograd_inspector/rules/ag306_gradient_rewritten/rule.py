@@ -35,6 +35,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.left_behind import (
 from autograd_inspector.rules.ag306_gradient_rewritten.passed_by import without_a_call
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
 from autograd_inspector.rules.ag306_gradient_rewritten.refused import refused
+from autograd_inspector.rules.ag306_gradient_rewritten.refused_results import refused_results
 from autograd_inspector.rules.ag306_gradient_rewritten.reversed_for_all import reversed_on_all_paths
 from autograd_inspector.rules.ag306_gradient_rewritten.sign_lost import without_sign
 
@@ -68,6 +69,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.Tensor.register_hook ("the hook should not modify its argument"); torch.Tensor.grad.
     """
     yield from refused(analysis)
+    yield from refused_results(analysis)
     yield from _aliased(analysis)
     yield from _replaced(analysis)
     yield from in_another_order(analysis)

@@ -18,6 +18,10 @@ _LIBRARY = (
     "To train some of them, call requires_grad_(True) on those afterwards (with PEFT: list a new head in modules_to_save, "
     "or pass the task_type); otherwise remove them from the optimizer."
 )
+_REMOVED = (
+    "To train {them}, call requires_grad_(True) on {them} behind the call that removes the adapters; otherwise give the "
+    "optimizer only the parameters that require grad."
+)
 
 
 def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterator[Problem]:
@@ -27,19 +31,22 @@ def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterato
         if reported_names and set(names) <= set(reported_names):
             continue
         them = agree(names, "it", "them")
+        removed = None if found.adapters is None else found.adapters.removed
+        fix = {"library": _LIBRARY, "adapters": _REMOVED}.get(found.reason, _THAW)
         yield Problem(
-            "info",
+            "info" if removed is None else "warning",
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad at any step of "
             f"{found.optimizer.type}, which holds {them} but never updates {them}: {_why(found, them)}",
-            _LIBRARY if found.reason == "library" else _THAW.format(them=them),
+            fix.format(them=them),
             (
+                *analysis.places((removed, "adapters removed here")),
                 *frozen_here(analysis, found.tensors),
                 *analysis.places(
                     (found.thawed, "unfrozen here in the other model"),
                     (found.optimizer, "passed to the optimizer here"),
                 ),
             ),
-            tuple(names),
+            (*names, *(("requires_grad",) if removed is not None else ())),
         )
 
 
@@ -50,5 +57,6 @@ def _why(found: SetAside, them: str) -> str:
         "since": f"{'it' if them == 'it' else 'they'} still required grad when {kind} was built",
         "state": f"the state loaded into {kind} has entries for {them}, from steps that updated {them}",
         "twin": f"the line that freezes {them} also froze the same part of another model, which was unfrozen later",
+        "adapters": f"a library froze {them} for the sake of adapters, which were trained and have left the model since",
         "library": f"a library froze {them}, not your code",
     }[found.reason]

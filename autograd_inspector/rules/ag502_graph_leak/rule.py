@@ -15,6 +15,7 @@ from autograd_inspector.model.location import with_role
 from autograd_inspector.rules.ag502_graph_leak.chained import chains
 from autograd_inspector.rules.ag502_graph_leak.contexts import kept_by_context
 from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
+from autograd_inspector.rules.ag502_graph_leak.idle_graphs import idle_graphs
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -23,6 +24,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         `total += loss` chains the graph of every step to that of the next, as does a moving average of weights that is
         updated with grad mode enabled. Memory grows with each iteration, although the training itself is correct.
+        So it is with `backward(create_graph=True)` where nothing differentiates the gradients: each `.grad` has a graph.
 
     Example
         ::
@@ -56,6 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if not chained and not any(problem.severity == "warning" for problem in contexts):
         yield from _hoards(analysis)
     yield from piling_hooks(analysis)
+    yield from idle_graphs(analysis)
 
 
 def _hoards(analysis: Analysis) -> Iterator[Problem]:

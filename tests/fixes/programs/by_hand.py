@@ -55,6 +55,74 @@ for _ in range(4):
         symptom="type(optimizer) is torch.optim.SGD",
         needs="accelerate",
     ),
+    "a Trainer leaves the division to compute_loss": case(
+        "AG305",
+        """
+import tempfile
+import transformers
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        return {"x": torch.full((3,), i / 8), "labels": torch.tensor(0)}
+class Net(nn.Linear):
+    def forward(self, x, labels=None, **kwargs):
+        return super().forward(x)
+class Own(transformers.Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        logits = model(**inputs)
+        loss = nn.functional.cross_entropy(logits, inputs["labels"])
+        return (loss, logits) if return_outputs else loss
+args = transformers.TrainingArguments(
+    output_dir=tempfile.mkdtemp(), per_device_train_batch_size=2, gradient_accumulation_steps=4, max_steps=1, use_cpu=True,
+    report_to=[], disable_tqdm=True, save_strategy="no", logging_strategy="no", max_grad_norm=0.0,
+)
+net = Net(3, 4)
+nn.init.zeros_(net.weight)
+nn.init.zeros_(net.bias)
+norms = []
+class Norms(transformers.TrainerCallback):
+    def on_pre_optimizer_step(self, args, state, control, **kwargs):
+        norms.append(net.bias.grad.abs().sum().item())
+with torch.random.fork_rng():
+    Own(model=net, args=args, train_dataset=Rows(), callbacks=[Norms()]).train()
+""",
+        by(
+            "Add the loss up over the items and divide it by `num_items_in_batch`",
+            'inputs["labels"])\n',
+            'inputs["labels"], reduction="sum") / num_items_in_batch\n',
+        ),
+        by(
+            "or divide the mean by the number of micro-batches",
+            'inputs["labels"])\n',
+            'inputs["labels"]) / self.args.gradient_accumulation_steps\n',
+        ),
+        symptom="norms[0] > 3",
+        needs="transformers",
+    ),
+    "micro-batches are divided twice": case(
+        "AG305",
+        """
+import accelerate
+accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+accelerate.state.GradientState._reset_state()
+accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net, optimizer = accelerator.prepare(net, optimizer)
+steps, start = accelerator.gradient_accumulation_steps, net.weight.detach().clone()
+for _ in range(2):
+    with accelerator.accumulate(net):
+        loss = net(torch.ones(3, 4)).mean()
+        loss = loss / steps
+        accelerator.backward(loss)
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+        by("Do not divide the loss", "loss = loss / steps", "pass"),
+        symptom="(start - net.weight).mean() < 0.09",
+        needs="accelerate",
+    ),
     "micro-batches are not divided": case(
         "AG305",
         """

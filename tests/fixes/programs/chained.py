@@ -141,6 +141,33 @@ for i in range(4):
         ),
         symptom="mean.grad_fn is not None",
     ),
+    "gradients have graphs that nothing differentiates": case(
+        "AG502",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).square().mean().backward(create_graph=True)
+    optimizer.step()
+""",
+        by("Call backward() without create_graph=True", "backward(create_graph=True)", "backward()"),
+        symptom="net.weight.grad.requires_grad",
+    ),
+    "a flag gives gradients graphs that nothing differentiates": case(
+        "AG502",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+second = hasattr(optimizer, "step")
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).square().mean().backward(create_graph=second)
+    optimizer.step()
+""",
+        by("Let `second` be False", 'hasattr(optimizer, "step")', "False"),
+        symptom="net.weight.grad.requires_grad",
+    ),
     "losses are kept in a list": case(
         "AG502",
         """

@@ -338,4 +338,36 @@ for _ in range(2):
         by("Unfreeze only what was not frozen before", "p.requires_grad_(True)", "p.requires_grad_(before)"),
         symptom="not torch.equal(net[0].weight, start)",
     ),
+    "a merged model is still frozen": case(
+        "AG406",
+        """
+import peft
+base = nn.Sequential()
+base.add_module("body", nn.Linear(4, 4))
+base.add_module("head", nn.Linear(4, 2))
+model = peft.get_peft_model(base, peft.LoraConfig(r=2, target_modules=["body"], modules_to_save=["head"]))
+first = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)
+model(torch.ones(3, 4)).square().mean().backward()
+first.step()
+model = model.merge_and_unload()
+second = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    second.zero_grad()
+    model(torch.ones(3, 4)).square().mean().backward()
+    second.step()
+frozen = [p for group in second.param_groups for p in group["params"] if not p.requires_grad]
+""",
+        by(
+            "call requires_grad_(True) on them behind the call that removes the adapters",
+            "model.merge_and_unload()",
+            "model.merge_and_unload().requires_grad_(True)",
+        ),
+        by(
+            "otherwise give the optimizer only the parameters that require grad",
+            "SGD(model.parameters(), lr=0.1)",
+            "SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)",
+        ),
+        symptom="frozen",
+        needs="peft",
+    ),
 }

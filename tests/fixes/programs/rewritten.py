@@ -71,6 +71,43 @@ optimizer.step()
         by("Register the hook on net.weight itself", "net.weight[:1].register_hook", "net.weight.register_hook"),
         symptom="not torch.equal(net.weight[0], before[0])",
     ),
+    "a hook returns the norm of the gradient": case(
+        "AG306",
+        """
+net = nn.Linear(4, 1)
+net.weight.register_hook(lambda grad: grad.norm())
+net(torch.ones(3, 4)).mean().backward()
+""",
+        by("Return a tensor that is computed from the gradient", "grad.norm()", "grad / grad.norm()"),
+        by("None to leave the gradient as it is", "grad: grad.norm()", "grad: print(grad.norm())"),
+    ),
+    "a module hook returns one tensor": case(
+        "AG306",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+net[1].register_full_backward_hook(lambda module, given, got: given[0].sum())
+net(torch.ones(3, 4)).mean().backward()
+""",
+        by("Return a tuple with a gradient for each one", "given[0].sum()", "(2 * given[0],)"),
+        by("None to leave them as they are", "given[0].sum()", "print(given[0].sum())"),
+    ),
+    "a hook behind the accumulation returns the gradient": case(
+        "AG306",
+        """
+net = nn.Linear(4, 1)
+net.weight.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(0.5))
+net(torch.ones(3, 4)).mean().backward()
+""",
+        by(
+            "Return None from the hook",
+            "p.grad.mul_(0.5)",
+            "p.grad.mul_(0.5) and None",
+            "4, 1)",
+            "1, 1)",
+            "3, 4",
+            "3, 1",
+        ),
+    ),
     "a hook is on the original of a copy": case(
         "AG306",
         """

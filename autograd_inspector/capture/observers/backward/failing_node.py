@@ -64,7 +64,7 @@ def failing_node(failure: Failure) -> int:
 
 def _left(failure: Failure) -> list[int]:
     """The nodes behind the last of those that have run for certain, in the order of the engine."""
-    inputs = {_number_of(failure, tensor) for tensor in failure.inputs} - {-1}
+    inputs = {number_of(failure, tensor) for tensor in failure.inputs} - {-1}
     order = execution_order(failure.after, inputs)
     before = {(node.seq, node.name): node for node in failure.before.nodes if node.variable < 0}
     nodes = failure.after.nodes
@@ -109,7 +109,7 @@ def _named(failure: Failure, candidates: list[int]) -> int:
 
 def _hooked(failure: Failure, candidates: list[int], code: CodeType) -> int:
     """The only one that has that function as a hook: of a saved tensor, or of the gradient that comes to it."""
-    carrying = {_number_of(failure, tensor) for tensor in failure.tensors if _carries(tensor, code)}
+    carrying = {number_of(failure, tensor) for tensor in failure.tensors if _carries(tensor, code)}
     hooked_nodes = [number for number in candidates if number in carrying or _unpacks(failure, number, code)]
     return hooked_nodes[0] if len(hooked_nodes) == 1 else -1
 
@@ -124,7 +124,7 @@ def _carries(tensor: Tensor, code: CodeType) -> bool:
     return any(code_called(hook) is code for each in hooks for hook in each.values())
 
 
-def _number_of(failure: Failure, tensor: Tensor) -> int:
+def number_of(failure: Failure, tensor: Tensor) -> int:
     """The node that a tensor's gradient comes to."""
     node = node_of(tensor)
     if node is not None:

@@ -25,6 +25,7 @@ from autograd_inspector.capture.observers.backward.arrivals import Arrivals
 from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved, note_unpacking
 from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
+from autograd_inspector.capture.observers.backward.refused_hooks import note_refused
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
@@ -52,6 +53,7 @@ from autograd_inspector.messages import text_of
 from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import DifferentiatedWithin
 from autograd_inspector.model.torch_errors import TorchError, says
 
 BACKWARD = int(Trait.BACKWARD)
@@ -105,7 +107,11 @@ class Engine:
     def before(self, seen: list[_Run], outputs: Any, /, *args: Any, **kwargs: Any) -> None:
         """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
         recording = self.recording
-        if recording.elsewhere or not (recording.here() and recording.active()):
+        if recording.elsewhere or not recording.here():
+            return
+        if not recording.active():
+            if recording.pauses:
+                self._guard.run(self._aside)
             return
         if recording.inside_opaque and is_compiling():
             return  # What a backend differentiates is not the program's.
@@ -153,6 +159,13 @@ class Engine:
         self.limit.put(run.limit)
         self._unhook()
         self._guard.run(self.recorder.regions.back_to, run.place)
+
+    def _aside(self) -> None:
+        """A run in a call in which nothing is recorded: that there was one, for each such call once."""
+        recording = self.recording
+        event = DifferentiatedWithin(len(recording.ops), recording.stacks.here(0))
+        if event not in recording.events[-1:]:
+            recording.events.append(event)
 
     def _unhook(self) -> None:
         """No hook of ours stays on a node of a run that is over."""
@@ -291,6 +304,7 @@ class Engine:
         name_involved(recording, graph)
         if says(text_of(error), *_CARRIED):
             note_held(recording, list(user_frames(recording.stacks.stop)))
+        note_refused(recording, failure, number, text_of(error))
         if says(text_of(error), TorchError.OTHER_DTYPES):
             note_unpacking(recording, dict(walk.live).values())
 

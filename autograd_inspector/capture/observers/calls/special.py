@@ -28,7 +28,7 @@ from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
 from autograd_inspector.model.event import GradRead, GradWrite
 from autograd_inspector.model.op import Trait, Write
-from autograd_inspector.model.program_events import RequiresGradCompared
+from autograd_inspector.model.program_events import RequiresGradCompared, RequiresGradKept
 
 Handler = Callable[[Calling, Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -280,6 +280,11 @@ def _set_requires_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None
     if wanted != entry.requires_grad or entry.tensor == len(recording.registry.facts) - 1:
         entry.requires_grad = wanted
         recording.requires_grad_changed(entry.tensor, requires_grad=wanted)
+    elif not wanted:
+        event = RequiresGradKept(len(recording.ops), recording.stacks.here())
+        chain = recording.stacks.chains[event.site] if event.site >= 0 else []
+        if chain and not chain[0][2] and event not in recording.events[-1:]:
+            recording.events.append(event)
 
 
 def _export(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

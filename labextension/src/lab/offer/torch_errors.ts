@@ -58,6 +58,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /does not support dense gradients/is,
   /recomputed values for the following tensors have different metadata|(?:a different number of|trying to save more) tensors .*recomput/is,
   /attempting to assign a gradient (?:with|of) (dtype|size|device type)|assigned grad has data/is,
+  /hook '(.*)' has (?:changed the (size|type) of value(?: \(was (\S+) got (\S+)\))?|returned an incorrect number of values)|expected (?:variable|tuple), but hook returned '(.*)'|(tensor post accumulate grad hooks) should return none|backward (?:pre )?hook returned an invalid number of grad_|can't replace a none gradient with a non-none value|backward hook for modules where no input requires gradient/is,
   /saved tensor that has been detached in-?place/is,
   /can't detach views in-?place/is,
 ];
