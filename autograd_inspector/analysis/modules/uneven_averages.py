@@ -35,8 +35,8 @@ def uneven_averages(analysis: Analysis) -> Iterator[UnevenAverages]:
     moved = moved_by_steps(analysis)
     if not moved or capture.history.folded:
         return
-    rounds: dict[object, dict[int, Counter[int]]] = {}
-    first: dict[tuple[object, int], AverageUpdate] = {}
+    rounds: dict[tuple[str, int] | None, dict[int, Counter[int]]] = {}
+    first: dict[tuple[tuple[str, int] | None, int], AverageUpdate] = {}
     for storage, updates in average_updates(analysis, moved).items():
         for update in updates:
             line = line_of(analysis, update.op.site)
