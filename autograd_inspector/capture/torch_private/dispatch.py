@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Tensor
 
-from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.torch_private.calls import is_functorch_wrapped
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, set_grad_enabled
 from autograd_inspector.capture.torch_private.resolving import private
@@ -120,14 +119,14 @@ _keys_of: Any = private(
 )
 _BACKENDS = ("CPU", "CUDA", "HIP", "MPS", "XPU", "HPU", "MTIA", "PrivateUse1")
 """Those that hold values now. A lazy one would have to compute them first."""
-_PLAIN = Kinds(Tensor, torch.nn.Parameter)
 _STANDS_FOR_ANOTHER = ("Functionalize", "FuncTorchGradWrapper", "FuncTorchBatched")
 
 
 def how_stored(tensor: Tensor) -> Storing:
     """How the kernels see its values; "" where it has none, or stands for a tensor that a transform has hidden."""
     if _keys_of is None or not _POSSIBLE:
-        plain = type(tensor) in _PLAIN and not is_functorch_wrapped(tensor)
+        kind = type(tensor)
+        plain = (kind is Tensor or kind is torch.nn.Parameter) and not is_functorch_wrapped(tensor)
         return "dense" if plain and tensor.layout == torch.strided and tensor.device.type != "meta" else ""
     return _storing(_keys_of(tensor).raw_repr())
 
