@@ -9,6 +9,8 @@ from itertools import pairwise
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from autograd_inspector.raised import traceback_of
+
 _SIGNALS = frozenset(map(int, signal.valid_signals()))
 
 
@@ -19,7 +21,7 @@ def is_interrupt(error: BaseException) -> bool:
     may have put other values in their place by then: then it is known as the handler that is registered.
     """
     interrupted: FrameType | None = None
-    traceback = error.__traceback__
+    traceback = traceback_of(error)
     later: list[CodeType] = []
     while traceback is not None:
         frame = traceback.tb_frame

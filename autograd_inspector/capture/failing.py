@@ -14,6 +14,7 @@ from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of, text_of
+from autograd_inspector.raised import traceback_of
 
 
 class Failures:
@@ -31,7 +32,7 @@ class Failures:
         if self.failure:
             return
         self._recording.closed, self._recording.recording = True, False
-        text = f"{text_of(failure)} ({origin(failure.__traceback__)})"
+        text = f"{text_of(failure)} ({origin(traceback_of(failure))})"
         if isinstance(failure, (UnsupportedTorch, InsideCompiledCodeError)):
             text = message_of(failure)
         self.failure = f"autograd_inspector stopped recording: {text}"

@@ -16,6 +16,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import has_history
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
+from autograd_inspector.raised import traceback_of
 
 LEFT_OUT = "autograd_inspector could not read all objects that the program held at the end:"
 
@@ -53,7 +54,7 @@ class LastLook:
         except Exception as failure:
             if is_interrupt(failure):
                 raise
-            self._failures.tell(f"{LEFT_OUT} {text_of(failure)} ({origin(failure.__traceback__)})", failure)
+            self._failures.tell(f"{LEFT_OUT} {text_of(failure)} ({origin(traceback_of(failure))})", failure)
 
     def _note_alive(self) -> None:
         registry = self._recording.registry

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.lines.attributes import entries_of
 from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
 
 _MOST_AGAIN = 4_000
@@ -93,11 +94,11 @@ Table = Callable[[nn.Module], Any]
 
 
 def _children(module: nn.Module) -> list[tuple[str, nn.Module]]:
-    return [(name, child) for name, child in list(own_children(module).items()) if issubclass(type(child), nn.Module)]
+    return [(name, child) for name, child in entries_of(own_children(module)) if issubclass(type(child), nn.Module)]
 
 
 def _tensors(table: Table, module: nn.Module) -> list[tuple[str, Tensor]]:
-    return [(name, held) for name, held in list(table(module).items()) if issubclass(type(held), Tensor)]
+    return [(name, held) for name, held in entries_of(table(module)) if issubclass(type(held), Tensor)]
 
 
 def _once(table: Table, root: nn.Module) -> Iterator[Tensor]:

@@ -48,6 +48,7 @@ from autograd_inspector.messages import text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.raised import traceback_of
 
 TAKEN_OFF = "Something removed the inspector's mode from torch's mode stack: calls after that are missing."
 
@@ -215,7 +216,7 @@ class Session:
                     recording.ended_by(error, text)
                     note_scaler(recording, self.optimizers, error)
                     if says(text, *_HOLDING):
-                        note_held(recording, user_frames_of(error.__traceback__))
+                        note_held(recording, user_frames_of(traceback_of(error)))
             if (
                 not recording.closed
                 and recording.mode is not None

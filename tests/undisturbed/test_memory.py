@@ -201,3 +201,25 @@ def test_no_table_grows_with_what_programs_do(tmp_path):
     before = tables()
     run(100)
     assert {name for name, size in tables().items() if size - before.get(name, 0) >= 40} == set()
+
+
+def test_nothing_of_a_capture_outlives_its_report():
+    """Captures of one model, one after the other, leave nothing of themselves, however each of them ends."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def recordings():
+        gc.collect()
+        return sum(type(each).__name__ == "Recording" for each in gc.get_objects())
+
+    def capture(*, failing):
+        with contextlib.suppress(ZeroDivisionError), autograd_inspector.inspect():
+            optimizer.zero_grad()
+            model(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+            _ = 1 / (not failing)
+
+    before = recordings()
+    for failing in (False, True, False):
+        capture(failing=failing)
+        assert recordings() == before

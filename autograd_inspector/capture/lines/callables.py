@@ -5,6 +5,9 @@ from __future__ import annotations
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
+from autograd_inspector.capture.lines.kinds import Kinds
+
+_WRITTEN = Kinds(FunctionType, BuiltinFunctionType)
 _DEEPEST = 20
 """So many decorators are looked under: what they name as decorated may go round in a circle."""
 
@@ -29,4 +32,4 @@ def name_of(called: Any) -> str:
     """The qualified name of a function or a method; of an object that is called, its class."""
     inner = called.__func__ if type(called) is MethodType else called
     kind = type(inner)
-    return str.__str__(inner.__qualname__) if kind in {FunctionType, BuiltinFunctionType} else kind.__name__
+    return str.__str__(inner.__qualname__) if kind in _WRITTEN else kind.__name__

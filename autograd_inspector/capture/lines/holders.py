@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.lines.attributes import items_of, members_of, order_of
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.local_names import attributes_of, variables
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
@@ -21,7 +22,7 @@ _MOST = 50_000
 """So many objects are looked at: what lies near the program's variables comes first."""
 _LONGEST = 1000
 """Of a container that is longer only the first and the last entries are looked at."""
-_PLAIN = frozenset({int, float, bool, str, bytes, complex, type(None), range, slice})
+_PLAIN = Kinds(int, float, bool, str, bytes, complex, type(None), range, slice)
 _OPAQUE = (type, ModuleType, FunctionType, MethodType, FrameType)
 _SEQUENCES = (list, tuple, deque, set, frozenset)
 _OURS = f"{__name__.partition('.')[0]}."

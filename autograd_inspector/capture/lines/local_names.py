@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.lines.attributes import items_of, own_attributes
 from autograd_inspector.capture.lines.frame_locals import locals_of
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.torch_private.modules import MADE
 from autograd_inspector.capture.torch_private.told import COMPILED_GRAPH
@@ -20,7 +21,7 @@ from autograd_inspector.capture.torch_private.told import COMPILED_GRAPH
 T = TypeVar("T")
 
 _CONTAINERS = (list, tuple, dict)
-_EMPTY = frozenset({FunctionType, ModuleType, type, str, int, float, bool, type(None)})
+_EMPTY = Kinds(FunctionType, ModuleType, type, str, int, float, bool, type(None))
 """What most variables of a module are, which holds nothing that is looked for."""
 _LONGEST = 1000
 """Of a container that is longer only the first entries are looked at."""
@@ -134,8 +135,8 @@ def _entries(container: Any, kind: type[T], chosen: Chosen | None) -> Iterator[t
         every = list.__iter__(container) if _is(container, list) else tuple.__iter__(container)
         keyed_entries = list(islice(enumerate(every), _LONGEST))
     entries = [entry for _, entry in keyed_entries]
-    types = list(map(type, entries))
-    kinds = {each for each in set(types) if issubclass(each, kind)}
+    types = list(map(id, map(type, entries)))  # By identity: a metaclass of the program's may refuse to be hashed.
+    kinds = {number for number, each in dict(zip(types, entries, strict=True)).items() if _is(each, kind)}
     if not kinds:
         return iter(())
     fitting = map(kinds.__contains__, types)

@@ -7,10 +7,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from autograd_inspector.capture.lines.bytecode import instructions
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import USER, classify
 
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-_PLAIN = frozenset({bool, int, float, str})
+_PLAIN = Kinds(bool, int, float, str)
 Value = tuple[Any, Any]
 """(class, value) of plain values, (None, Python's id) of others: nothing of the program is kept."""
 

@@ -291,6 +291,7 @@ class Stacks:
     def close(self) -> None:
         """Let go of the frame, and of everybody's code."""
         self.stop = None
+        self._caller = None  # It holds a probe of the capture's, and the garbage collector does not look into code.
         self.keys.clear()
         self.chains.clear()
         self.through.clear()

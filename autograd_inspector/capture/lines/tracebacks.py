@@ -6,6 +6,7 @@ from types import FrameType, TracebackType
 
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.own_files import is_own
+from autograd_inspector.raised import cause_of, context_of, inside_group, put_traceback, traceback_of
 
 _DISPATCH = "handle_torch_function"
 
@@ -19,10 +20,10 @@ def without_own_frames(error: BaseException | None) -> None:
         if exception is None or id(exception) in seen:
             continue
         seen.add(id(exception))
-        exception.__traceback__ = _cleaned(exception.__traceback__)
-        left += [exception.__cause__, exception.__context__]
-        if isinstance(exception, BaseExceptionGroup):
-            left += exception.exceptions
+        put_traceback(exception, _cleaned(traceback_of(exception)))
+        left += [cause_of(exception), context_of(exception)]
+        if issubclass(type(exception), BaseExceptionGroup):
+            left += inside_group(exception)
 
 
 def user_frames_of(traceback: TracebackType | None) -> list[FrameType]:

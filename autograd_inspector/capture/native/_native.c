@@ -422,7 +422,7 @@ static void let_go_of(Call *call)
     Py_XDECREF(call->first);
 }
 
-/* gather() of arguments.py: 0, or -1 where there is a subclass of Tensor, or too much. */
+/* gather() of arguments.py: 0, or -1 where there is a subclass of Tensor, or too much. No code of the program's runs. */
 static int gather(Call *call, PyObject *value, int depth)
 {
     PyTypeObject *kind = Py_TYPE(value);
@@ -450,13 +450,12 @@ static int gather(Call *call, PyObject *value, int depth)
                    ? -1
                    : 0;
     }
-    int plain = PySet_Contains(k_plain, (PyObject *)kind);
-    if (plain == 1)
+    if (is_one_of(kind, k_plain))
         return 0;
-    if (plain < 0 || PyType_IsSubtype(kind, (PyTypeObject *)k_tensor_type) || PyList_Check(value) || PyTuple_Check(value) ||
-        PyDict_Check(value))
-        return -1;
-    return 0;
+    return PyType_IsSubtype(kind, (PyTypeObject *)k_tensor_type) || PyList_Check(value) || PyTuple_Check(value) ||
+                   PyDict_Check(value)
+               ? -1
+               : 0;
 }
 
 /* A tensor's version; -1 where it raised. */
@@ -675,7 +674,7 @@ static int note_beside(Handler *self, PyObject *name, PyObject *args, PyObject *
         PyObject *last = given ? PyTuple_GET_ITEM(args, given - 1) : NULL;
         if (scaling < 0)
             goto end;
-        if (scaling && PySet_Contains(k_numeric, (PyObject *)Py_TYPE(last)) == 1) {
+        if (scaling && (PyFloat_CheckExact(last) || PyLong_CheckExact(last))) {
             PyObject *scales = PyObject_GetAttr(self->recording, s_scales);
             int kept = scales == NULL ? -1 : PyObject_SetItem(scales, now, last);
             Py_XDECREF(scales);
@@ -836,6 +835,10 @@ static void call_failed(Handler *self, Call *call, PyObject *func, PyObject *nam
     if (inputs != NULL && entries != NULL && PyObject_SetAttr(self->stacks, s_handed, func) == 0)
         kept = PyObject_CallMethodObjArgs(self->recorder, s__failed, name, inputs, entries, call->versions, zero, error, NULL);
     PyErr_SetHandledException(around == NULL ? Py_None : around);
+    if (kept == NULL && PyErr_ExceptionMatches(PyExc_RecursionError)) { /* There was no room even for the call. */
+        PyErr_Clear();
+        kept = PyObject_SetAttr(self->recording, s_out_of_stack, Py_True) < 0 ? NULL : Py_NewRef(Py_None);
+    }
     PyObject *struck = kept == NULL ? raised() : NULL;
     if (PyObject_SetAttr(self->stacks, s_handed, Py_None) < 0)
         PyErr_Clear();
@@ -871,15 +874,27 @@ static int recording_failed(Handler *self)
     return -1;
 }
 
-/* Whether now is a usual moment for a usual call: the name of the function; NULL where it is not, or something raised. */
+/* Whether no class is named that overrides anything: torch's functions written in Python name the plain ones. */
+static int none_overrides(PyObject *types)
+{
+    if (!PyTuple_CheckExact(types))
+        return 0;
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(types); at++)
+        if (PyTuple_GET_ITEM(types, at) != k_tensor_type && PyTuple_GET_ITEM(types, at) != k_parameter_type)
+            return 0;
+    return 1;
+}
+
+/* Whether now is a usual moment for a usual call: the name of the function; NULL where it is not, or something raised.
+
+   Of what is written in Python the frames, and those of torch's that hand it on, are looked at together with ours; an
+   object of the program's may not even be hashed. */
 static PyObject *usual(Handler *self, PyObject *func, PyObject *types)
 {
-    if (PyFunction_Check(func) || PyMethod_Check(func)) /* Its frames, and those of torch's that hand it on, are looked at together with ours. */
+    if (!is_one_of(Py_TYPE(func), k_functions) || !none_overrides(types))
         return NULL;
-    PyObject *name = PyDict_GetItemWithError(self->names, func);
+    PyObject *name = Py_XNewRef(PyDict_GetItemWithError(self->names, func));
     if (name == NULL)
-        return NULL;
-    if (!PyTuple_CheckExact(types) || (PyTuple_GET_SIZE(types) && PySet_Contains(k_underived, types) != 1))
         return NULL;
     PyObject *still = PyObject_GetAttr(self->recording, s_still);
     PyObject *on = still == NULL ? NULL : PyObject_GetAttr(self->recording, s_recording);
@@ -888,18 +903,19 @@ static PyObject *usual(Handler *self, PyObject *func, PyObject *types)
     Py_XDECREF(still);
     Py_XDECREF(on);
     Py_XDECREF(values);
-    if (!plain || number_at(self->recording, s_traits) != 0)
-        return NULL;
-    PyObject *depth = PyObject_CallNoArgs(k_mode_depth);
+    plain = plain && number_at(self->recording, s_traits) == 0;
+    PyObject *depth = plain ? PyObject_CallNoArgs(k_mode_depth) : NULL;
     plain = depth != NULL && PyLong_AsLong(depth) == 0;
     Py_XDECREF(depth);
-    return plain && truth_of_call(k_is_tracing) == 0 ? Py_NewRef(name) : NULL;
+    if (!plain || truth_of_call(k_is_tracing) != 0)
+        Py_CLEAR(name);
+    return name;
 }
 
 /* Whether a call is of those that are not recorded, and nothing follows it. */
 static int passes(Handler *self, PyObject *func)
 {
-    if (PyFunction_Check(func) || PyMethod_Check(func) || PySet_Contains(k_passed, func) != 1)
+    if (!is_one_of(Py_TYPE(func), k_functions) || PySet_Contains(k_passed, func) != 1)
         return 0;
     PyObject *still = PyObject_GetAttr(self->recording, s_still);
     PyObject *watch = still == NULL ? NULL : PyObject_GetAttr(self->recording, s_watch);
@@ -1037,6 +1053,10 @@ static PyObject *configure(PyObject *module, PyObject *args, PyObject *given)
         return NULL;
     CALLABLES(TAKE)
     OBJECTS(TAKE)
+    if (!PyTuple_CheckExact(k_plain) || !PyTuple_CheckExact(k_functions)) {
+        PyErr_SetString(PyExc_TypeError, "classes are given as tuples");
+        return NULL;
+    }
     GETTERS(TAKE)
     SLOTS(TAKE)
     TYPES(TAKE)

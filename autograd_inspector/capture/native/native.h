@@ -27,7 +27,7 @@
     X(is_leaf) X(storage_offset) X(stride) X(mode_depth) X(is_tracing) X(grad_enabled) X(inference_mode)              \
     X(sequence_number) X(any_autocast) X(under_transform) X(version_of) X(writes_of) X(keeps_gradient) X(apart)       \
     X(gather) X(needs_grad) X(note_numbers) X(is_contiguous) X(place_of)
-#define OBJECTS(X) X(cpu) X(plain) X(underived) X(measured) X(scaling) X(numeric) X(cut) X(autocast) X(unpacked)      \
+#define OBJECTS(X) X(cpu) X(plain) X(functions) X(measured) X(scaling) X(cut) X(autocast) X(unpacked)      \
     X(statistics) X(leaf_sequence) X(passed)
 #define TYPES(X) X(tensor_type) X(parameter_type) X(entry_type) X(node_type) X(saved_type) X(function_type)
 #define GETTERS(X) X(get_version) X(get_requires_grad) X(get_shape) X(get_dtype) X(get_is_cpu) X(get_device) X(get_symbolic)
@@ -52,6 +52,15 @@ static inline int is_plain(PyObject *value)
 {
     PyObject *kind = (PyObject *)Py_TYPE(value);
     return kind == k_tensor_type || kind == k_parameter_type;
+}
+
+/* Whether a class is one of those. None is hashed: of a class of the program's that may be code of its metaclass's. */
+static inline int is_one_of(PyTypeObject *kind, PyObject *kinds)
+{
+    for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(kinds); at++)
+        if (PyTuple_GET_ITEM(kinds, at) == (PyObject *)kind)
+            return 1;
+    return 0;
 }
 
 /* Whether what was raised is a failure, which is let go of: the Python function meets it again, and handles it. */

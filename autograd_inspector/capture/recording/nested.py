@@ -8,8 +8,9 @@ from itertools import count, islice
 from typing import Any
 
 from autograd_inspector.capture.lines.attributes import items_of
+from autograd_inspector.capture.lines.kinds import Kinds
 
-_CONTAINERS = (list, tuple, dict)
+_CONTAINERS = Kinds(list, tuple, dict)
 
 
 def entries_within(values: Collection[Any], deepest: int, most: int) -> Iterator[Any]:

@@ -38,6 +38,7 @@ from autograd_inspector.capture.vitals.collector import Vitals
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.raised import traceback_of
 
 OTHER_THREADS = "Torch also ran in other threads; calls in those were not observed."
 
@@ -178,18 +179,18 @@ class Recording(Records):
 
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
-        self.error_site = self.stacks.of_exception(error.__traceback__)
+        self.error_site = self.stacks.of_exception(traceback_of(error))
         if says(text, TorchError.VMAP_RANDOM):
-            made = made_by_vmap(self.stacks, error.__traceback__)
+            made = made_by_vmap(self.stacks, traceback_of(error))
             self.events.append(RandomUnderVmap(len(self.ops), made))
         if says(text, TorchError.NOT_A_SCALAR, TorchError.GRAD_OUTPUT_SHAPE):
-            started = tuple(map(self.id_of, started_from(error.__traceback__)))
+            started = tuple(map(self.id_of, started_from(traceback_of(error))))
             self.events.append(StartRefused(len(self.ops), self.error_site, started))
-        sent = refused(error.__traceback__)
+        sent = refused(traceback_of(error))
         self.error_tensor = -1 if sent is None else self.id_of(sent)
         for pause in self.pauses:
-            if passed_through(error.__traceback__, pause.frame):
-                pause.raised = (self.stacks.of_traceback(error.__traceback__, pause.frame), text)
+            if passed_through(traceback_of(error), pause.frame):
+                pause.raised = (self.stacks.of_traceback(traceback_of(error), pause.frame), text)
 
     def kept_records(self) -> int:
         """How many records it holds now; older ones may have been folded away."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.recording.nested import entries_within
 from autograd_inspector.capture.recording.raw_records import FACT_BIRTH, FACT_FIRST_USE, Fact
 from autograd_inspector.capture.recording.window import Window
@@ -42,7 +43,7 @@ _MANY = 50_000
 """Of so many storages, and of twice as many as were left the last time, those that are gone are looked for."""
 CPU = torch.device("cpu")
 """There is one: to ask a tensor whether it is there takes a tenth of comparing devices."""
-_CONTAINERS = frozenset({list, tuple, dict})
+_CONTAINERS = Kinds(list, tuple, dict)
 
 
 class Entry(weakref.ref[Tensor]):

@@ -125,7 +125,8 @@ _STANDS_FOR_ANOTHER = ("Functionalize", "FuncTorchGradWrapper", "FuncTorchBatche
 def how_stored(tensor: Tensor) -> Storing:
     """How the kernels see its values; "" where it has none, or stands for a tensor that a transform has hidden."""
     if _keys_of is None or not _POSSIBLE:
-        plain = type(tensor) in {Tensor, torch.nn.Parameter} and not is_functorch_wrapped(tensor)
+        kind = type(tensor)
+        plain = (kind is Tensor or kind is torch.nn.Parameter) and not is_functorch_wrapped(tensor)
         return "dense" if plain and tensor.layout == torch.strided and tensor.device.type != "meta" else ""
     return _storing(_keys_of(tensor).raw_repr())
 

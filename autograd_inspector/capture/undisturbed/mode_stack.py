@@ -29,6 +29,7 @@ from autograd_inspector.capture.torch_private.modes import (
     pop_mode,
     push_mode,
 )
+from autograd_inspector.raised import traceback_of
 
 
 class HiddenMode(TorchFunctionMode):
@@ -73,7 +74,7 @@ def put_back(error: BaseException | None) -> None:
     ``handle_torch_function`` uses a context manager. One that is interrupted on its way in or out stays as it is for as
     long as the traceback lives, and would put the mode on the stack after all else is over, or for a second time.
     """
-    traceback = error.__traceback__ if error is not None else None
+    traceback = traceback_of(error) if error is not None else None
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == contextlib.__file__:
             for _, value in locals_of(traceback.tb_frame):

@@ -245,5 +245,5 @@ class Vitals:
 
 
 def _first_tensor(result: Any) -> Tensor | None:
-    first = result[0] if type(result) in {tuple, list} and result else result
+    first = result[0] if (type(result) is tuple or type(result) is list) and result else result
     return first if issubclass(type(first), Tensor) else None

@@ -16,6 +16,7 @@ from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Asked, Outcome
 from autograd_inspector.frontends.cli.overlay import text_of
 from autograd_inspector.frontends.cli.screen import put
 from autograd_inspector.own_files import runs_a_program
+from autograd_inspector.raised import traceback_of
 
 Load = Callable[[ModuleType], CodeType]
 Ended = Callable[[], None]
@@ -113,7 +114,7 @@ def _as_main(argv: Sequence[str], folder: Path) -> Iterator[ModuleType]:
 def _print(error: BaseException) -> None:
     """The traceback as without us: from the program's own frame on."""
     put("", sys.stdout)
-    traceback.print_exception(type(error), error, _below(error.__traceback__))
+    traceback.print_exception(type(error), error, _below(traceback_of(error)))
 
 
 def _below(trace: TracebackType | None) -> TracebackType | None:

@@ -26,6 +26,7 @@ from autograd_inspector.interrupts import code_called
 from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import AutogradGraph, Node
 from autograd_inspector.own_files import is_own
+from autograd_inspector.raised import traceback_of
 
 _INVALID = re.compile(r"Function (\w+) returned an invalid gradient")
 _APPLY = frozenset({(torch.autograd.function.__file__, "apply"), (torch.autograd.function.__file__, "apply_boxed")})
@@ -51,7 +52,7 @@ class Failure(Struct, frozen=True):
 
 def failing_node(failure: Failure) -> int:
     """The number of the node in ``failure.after``; -1 where what is seen fits several, or none."""
-    frame = _called_by_engine(failure.error.__traceback__)
+    frame = _called_by_engine(traceback_of(failure.error))
     if frame is not None and (frame.f_code.co_filename, frame.f_code.co_name) in _APPLY:
         node = frame.f_locals.get("self")
         return _number(failure, node) if isinstance(node, BackwardCFunction) else -1

@@ -11,8 +11,10 @@ from torch.nn import Parameter
 
 from autograd_inspector.capture.recording.recording import Recording
 
-PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size})
+PLAIN_KINDS = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size)
 """What holds no tensor."""
+PLAIN = frozenset(map(id, PLAIN_KINDS))
+"""By identity: the metaclass of a class of the program's may refuse to be hashed."""
 
 
 def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
@@ -25,7 +27,7 @@ def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
         kind = type(value)
         if kind is Tensor or kind is Parameter:
             into.append(value)
-        elif kind in PLAIN:
+        elif id(kind) in PLAIN:
             continue
         elif issubclass(kind, Tensor):
             into.append(value)

@@ -11,11 +11,12 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.passed import Passed
 from autograd_inspector.model.op import Trait
 
 _EVALUATES, _DRAWS, _UNTOLD = int(Trait.EVALUATES), int(Trait.DRAWS), int(Trait.UNTOLD)
-_NUMBERS = frozenset({float, int})
+_NUMBERS = Kinds(float, int)
 _FUNCTIONAL = ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
 _NATIVE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
 _RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.lines.callables import code_of, name_of
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.recording.recording import Recording
@@ -101,4 +102,4 @@ def _equal(one: Any, other: Any) -> bool:
     return one is other or (type(one) is type(other) and type(one) in _PLAIN and bool(one == other))
 
 
-_PLAIN = (bool, int, float, str)
+_PLAIN = Kinds(bool, int, float, str)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import FrameType
 from typing import Any, ClassVar
@@ -17,11 +17,12 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.calls.arguments import PLAIN, gather, note_numbers
 from autograd_inspector.capture.observers.calls.below import is_below
 from autograd_inspector.capture.observers.calls.effects import apart, keeps_gradient, untracked, writes_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
-from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is_torchs, name_of
+from autograd_inspector.capture.observers.calls.special import FUNCTIONS, PASS, SPECIAL, is_torchs, name_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
@@ -53,8 +54,6 @@ _inference = torch.is_inference_mode_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
-UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
-"""What torch's functions written in Python name as overriding types although they override nothing."""
 NO_WRITES: tuple[Write, ...] = ()
 
 
@@ -94,7 +93,8 @@ class Recorder(HiddenMode):
                 if frame is still:
                     return func(*args, **kwargs)
                 frame = frame.f_back
-        if func in PASS or not (recording.recording or recording.active()):
+        of_torch = id(type(func)) in FUNCTIONS
+        if (of_torch and func in PASS) or not (recording.recording or recording.active()):
             if func is not set_grad_enabled:
                 if recording.watch is not None:
                     return recording.watch(func, args, kwargs)
@@ -109,9 +109,9 @@ class Recorder(HiddenMode):
                     func(before)
                 raise
             return result
-        if (types and types not in UNDERIVED) or mode_depth() or is_tracing():
+        if (types and overrides(types)) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
-        name = self._names.get(func)
+        name = self._names.get(func) if of_torch else None
         if name is not None and not recording.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
         return self._sort_out(func, args, kwargs)
@@ -151,7 +151,7 @@ class Recorder(HiddenMode):
         recording = self.recording
         if recording.traits & BACKWARD and (below_autograd() or is_below(_frame(1))):
             return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
-        special = SPECIAL.get(func)
+        special = SPECIAL.get(func) if id(type(func)) in FUNCTIONS else None
         if special is not None:
             return special(self, func, args, kwargs)
         name = name_of(func)
@@ -178,7 +178,7 @@ class Recorder(HiddenMode):
                 kind = type(value)
                 if kind is Tensor or kind is Parameter:
                     inputs.append(value)
-                elif kind not in PLAIN and gather((value,), inputs):
+                elif id(kind) not in PLAIN and gather((value,), inputs):
                     odd = True
             if kwargs and gather(kwargs.values(), inputs):
                 odd = True
@@ -332,12 +332,17 @@ class Recorder(HiddenMode):
             raise
 
 
+def overrides(types: Iterable[type]) -> bool:
+    """Whether a class overrides anything: torch's functions written in Python name the plain ones, too."""
+    return any(kind is not Tensor and kind is not Parameter for kind in types)
+
+
 @lru_cache(maxsize=64)
 def _zeros(count: int) -> tuple[int, ...]:
     """The versions of inputs that were never modified, which most are: one tuple for all ops."""
     return (0,) * count
 
 
-NUMBERS = frozenset({float, int})
+NUMBERS = Kinds(float, int)
 SCALES = frozenset({"mul", "div"})
 """Of what computes an operand these tell how often it is added; more would cost every op."""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import torch
@@ -12,6 +19,8 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.nn import functional as F
 
+from autograd_inspector.capture.lines.attributes import own_attributes
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls import by_mode, hooks, nearest, one_element, pickling
 from autograd_inspector.capture.observers.calls.arguments import note_numbers
@@ -118,17 +127,24 @@ EXPORTS = frozenset(getattr(Tensor, name) for name in _EXPORTS if hasattr(Tensor
 FROM_PYTHON = frozenset({torch.tensor, torch.as_tensor, torch.asarray, torch.full, torch.full_like})
 """Calls that make a tensor out of Python or NumPy values."""
 
-_IN_C = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})
+IN_C = Kinds(BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType)
+_OVERLOADS = (OpOverload,) if isinstance(OpOverload, type) else ()
+FUNCTIONS = frozenset(map(id, (FunctionType, MethodType, type, *IN_C.kinds, *_OVERLOADS)))
+"""By identity, the kinds of what is looked up among torch's functions. Another object that is called is the program's,
+or a library's: it may refuse to be hashed, and compute its name."""
 
 
 def is_torchs(func: Any) -> bool:
     """Whether torch itself defines a function. One of the program's may hold tensors, and is made anew at each call."""
-    code = getattr(func, "__code__", None)
-    return type(func) in _IN_C if code is None else classify(code.co_filename) == SKIP
+    kind = type(func)
+    return classify(func.__code__.co_filename) == SKIP if kind is FunctionType else kind in IN_C
 
 
 def name_of(func: Any) -> str:
     """The field's name of a torch function: ``add_``, ``linear``, ``T`` (an attribute)."""
+    if id(type(func)) not in FUNCTIONS:
+        given = (own_attributes(func) or {}).get("__name__")
+        return given if type(given) is str else type(func).__name__
     name = str(getattr(func, "__name__", "") or type(func).__name__)
     if name in {"__get__", "__set__"}:
         name = str(getattr(getattr(func, "__self__", None), "__name__", name))

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from autograd_inspector.capture.lines.attributes import entries_of
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.capture.torch_private.passed_over import may_have_hooks, passes_over
@@ -29,7 +30,7 @@ def left_to_python(what: Any) -> nn.Module | None:
         code = code_of(type(module).forward)
         if code is None or "forward" in vars(module) or not passes_over(code) or may_have_hooks(module):
             return None
-        todo += [child for child in own_children(module).values() if child is not None]
+        todo += [child for _, child in entries_of(own_children(module)) if child is not None]
     return owner
 
 

@@ -19,6 +19,7 @@ from torch.nn import Parameter
 
 from autograd_inspector.capture.compiled.plan import Made, Step
 from autograd_inspector.capture.graph_walk.regions import Edge, Inside
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.calls.arguments import gather
 from autograd_inspector.capture.recording.compiled_regions import put_inside
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
@@ -29,7 +30,7 @@ from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import MISSING
 from autograd_inspector.model.op import Write
 
-PLAIN = frozenset({Tensor, Parameter})
+PLAIN = Kinds(Tensor, Parameter)
 
 
 class Shadow:

@@ -9,11 +9,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from autograd_inspector.capture.lines.attributes import items_of, own_attributes
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.model.program_events import BareTensorHeld
 
-_NO_TENSORS = frozenset({type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict})
+_NO_TENSORS = Kinds(type(None), bool, int, float, str, tuple, list, set, dict, OrderedDict)
 """What most modules have and nothing else: to look at each value for itself takes ten times as long."""
 
 

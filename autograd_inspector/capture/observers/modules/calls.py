@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from autograd_inspector.capture.lines.attributes import entries_of, module_of
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.hooks import ModuleHooks
@@ -140,5 +141,5 @@ class Modules(Models):
 
 def _computes(module: nn.Module) -> bool:
     """Whether it has parameters, or is the program's own; a module of torch's without any is one of its functions."""
-    own = any(parameter is not None for parameter in own_parameters(module).values())
-    return own or not type(module).__module__.startswith("torch.nn.")
+    own = any(parameter is not None for _, parameter in entries_of(own_parameters(module)))
+    return own or not module_of(type(module)).startswith("torch.nn.")

@@ -43,9 +43,9 @@ class ModuleCalls:
         In a thread that is not part of the capture nothing is seen but the call itself: ``seen`` gets a name of it.
         """
         recording, modules = self._recording, self._modules
-        recording.stacks.module_called(_frame(1))
         if recording.closed:
             return
+        recording.stacks.module_called(_frame(1))
         if _ident() != recording.thread and not recording.here():
             seen += (_AWAY, self._elsewhere.begin(module))
             return

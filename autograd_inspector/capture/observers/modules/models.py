@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.lines.attributes import entries_of, order_of
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.module_tree import (
     every_path,
@@ -102,7 +104,7 @@ class Models:
         place, entry_of = self._met_modules.place_of(module), self.recording.registry.entry_of
         unnamed = self.recording.registry.new_parameters
         unnamed -= self.names.keys()
-        for name, parameter in own_parameters(module).items() if place is not None and unnamed else ():
+        for name, parameter in entries_of(own_parameters(module)) if place is not None and unnamed else ():
             entry = entry_of(parameter) if type(parameter) is nn.Parameter else None
             if place is not None and entry is not None and entry.tensor in unnamed:
                 model = place.root.ref()
@@ -295,4 +297,7 @@ class Models:
 
 def _wrapper_prefix(root: nn.Module) -> str:
     """``module.``: what data parallelism puts before the names that a checkpoint and the other ranks know."""
-    return "module." if isinstance(root, (nn.DataParallel, nn.parallel.DistributedDataParallel)) else ""
+    return "module." if not _WRAPPERS.isdisjoint(order_of(type(root))) else ""
+
+
+_WRAPPERS = Kinds(nn.DataParallel, nn.parallel.DistributedDataParallel)

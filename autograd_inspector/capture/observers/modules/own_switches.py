@@ -12,7 +12,7 @@ import torch
 from msgspec.structs import replace
 from torch import nn
 
-from autograd_inspector.capture.lines.attributes import items_of, own_attributes
+from autograd_inspector.capture.lines.attributes import items_of, module_of, own_attributes
 from autograd_inspector.capture.observers.modules.known import Place
 from autograd_inspector.capture.observers.modules.plain import assignments
 from autograd_inspector.capture.recording.recording import Recording
@@ -48,7 +48,7 @@ class OwnSwitches:
         self._met: dict[int, _Met] = {}
         self._put: dict[tuple[int, str], int] = {}
         """(Python's id of a module, attribute) -> the site that put a module there last."""
-        self._skipped: dict[type, bool] = {}
+        self._skipped: dict[int, tuple[type, bool]] = {}
 
     def put(self, parent: nn.Module, name: str, site: int) -> None:
         """A module that was met before gets another one."""
@@ -58,10 +58,10 @@ class OwnSwitches:
     def called(self, module: nn.Module, place: Place) -> None:
         """A call begins."""
         kind = type(module)
-        skipped = self._skipped.get(kind)
-        if skipped is None:
-            skipped = self._skipped[kind] = kind.__module__.startswith(_TORCHS)
-        if skipped:
+        known = self._skipped.get(id(kind))
+        if known is None:
+            known = self._skipped[id(kind)] = kind, module_of(kind).startswith(_TORCHS)
+        if known[1]:
             return
         met = self._met.get(id(module))
         if met is None or met.ref() is not module:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from autograd_inspector.capture.lines.attributes import looked_up, own_attributes
+from autograd_inspector.capture.lines.attributes import entries_of, looked_up, own_attributes
 from autograd_inspector.capture.lines.bytecode import attribute_lines
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import USER, classify
@@ -84,7 +84,7 @@ class PassingOn:
             if override is not None and missed:
                 code, line = override
                 self._note(module, self._recording.stacks.of_code(code, line), code, missed)
-        for child in own_children(module).values() if deepest else ():
+        for _, child in entries_of(own_children(module)) if deepest else ():
             if isinstance(child, nn.Module):
                 self._below(child, told, deepest - 1)
 
@@ -113,7 +113,7 @@ def _override(kind: type) -> tuple[CodeType, int] | None:
 
 def _untold(module: nn.Module, told: frozenset[int], path: str, deepest: int) -> Iterator[str]:
     """The paths of what is inside, is in train mode, and was not told of any mode, by torch's ``train()`` at least."""
-    for name, child in own_children(module).items() if deepest else ():
+    for name, child in entries_of(own_children(module)) if deepest else ():
         if isinstance(child, nn.Module):
             inner = f"{path}.{name}" if path else name
             if id(child) not in told and _training(child) is True:

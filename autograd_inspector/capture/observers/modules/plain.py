@@ -8,6 +8,7 @@ from types import CodeType
 
 from torch import nn
 
+from autograd_inspector.capture.lines.attributes import entries_of
 from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.recording.recording import Recording
@@ -24,7 +25,7 @@ def plain_attributes(recording: Recording, modules: Iterable[nn.Module]) -> Iter
     for module in modules:
         if read_own(module, "requires_grad") is False:
             yield from (("requires_grad", recording.id_of(parameter)) for parameter in parameters_of(module))
-        for parameter in own_parameters(module).values():
+        for _, parameter in entries_of(own_parameters(module)):
             if parameter is None:
                 continue
             attributes = parameter.__dict__

@@ -10,13 +10,14 @@ from typing import Any
 from torch import nn
 
 from autograd_inspector.capture.lines.attributes import items_of, own_attributes
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.modules.attribute_lines import made_at
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import TABLES
 from autograd_inspector.model.program_events import LayersHeld
 
-_CONTAINERS = frozenset({list, tuple, dict})
+_CONTAINERS = Kinds(list, tuple, dict)
 _MOST = 100
 """So many entries are looked at."""
 

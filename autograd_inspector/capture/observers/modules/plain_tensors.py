@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.lines.attributes import module_of
 from autograd_inspector.capture.observers.modules.attribute_lines import made_at
 from autograd_inspector.capture.observers.modules.bare import tensors_held
 from autograd_inspector.capture.recording.recording import Recording
@@ -23,7 +24,7 @@ class PlainTensors:
 
     def look(self, root: int, path: str, module: nn.Module) -> None:
         """Note what a module of the program's own has, which stands at a path of a root."""
-        if type(module).__module__.startswith("torch."):
+        if module_of(type(module)).startswith("torch."):
             return
         told = self._told.setdefault(root, set())
         for name, value in tensors_held(module):

@@ -86,7 +86,7 @@ class Unmatched:
 def _given(value: Any) -> dict[str, Any]:
     """What a functional call is given, by name: a dictionary, or several."""
     parts: Iterable[Any] = (value,) if issubclass(type(value), dict) else ()
-    if type(value) in {list, tuple}:
+    if type(value) is list or type(value) is tuple:
         parts = [part for part in value if issubclass(type(part), dict)]
     return {name: tensor for part in parts for name, tensor in items_of(part) if type(name) is str}
 

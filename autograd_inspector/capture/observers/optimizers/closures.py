@@ -12,6 +12,7 @@ from typing import Any
 from torch import nn
 
 from autograd_inspector.capture.lines.attributes import looked_up, members_of, order_of
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 
 _DEEPEST = 8
@@ -67,7 +68,7 @@ def _codes(value: Any, depth: int = 0) -> Iterator[CodeType]:
             yield from _codes(called, depth + 1)
 
 
-_CONTAINERS = {list, tuple, dict}
+_CONTAINERS = Kinds(list, tuple, dict)
 
 
 def _called(value: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.lines.attributes import module_of
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, rate_of, table
 from autograd_inspector.capture.observers.optimizers.live_states import TakenProbe
 from autograd_inspector.capture.observers.optimizers.loading import Loads
@@ -137,8 +138,8 @@ class Optimizers:
             return earlier_number
         number = self._met
         kind = type(optimizer)
-        self.recording.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
-        self.recording.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
+        self.recording.optimizers[number] = OptimizerRecord(number, kind.__name__, module_of(kind))
+        self.recording.steppers.setdefault((module_of(kind), kind.__name__), codes_of(kind))
         self.recording.state_owners.met(optimizer, number)
         self.options.met(optimizer, number)
         made, address = (weakref.ref(optimizer), number), id(optimizer)
@@ -302,6 +303,11 @@ def _mark(optimizer: Optimizer) -> int:
     """Another number when some state tensor is another object: by identity, which costs next to nothing."""
     return hash(
         tuple(
-            [id(value) for state in state_of(optimizer).values() if isinstance(state, dict) for value in state.values()]
+            [
+                id(value)
+                for state in state_of(optimizer).values()
+                if issubclass(type(state), dict)
+                for value in dict.values(state)
+            ]
         )
     )

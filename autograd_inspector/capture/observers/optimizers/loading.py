@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.graph_walk.saved_tensors import short
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.live_states import LiveStates
@@ -29,7 +30,7 @@ from autograd_inspector.model.program_events import (
     StateSwapped,
 )
 
-_KEYS = {int, str}
+_KEYS = Kinds(int, str)
 """What a state_dict calls parameters by. Of another key the hash may be the program's code, or there may be none."""
 
 
@@ -83,7 +84,7 @@ class Loads:
         for _, optimizer in self._optimizers.alive():
             called = {id(p): name for p, name in zip(parameters_of(optimizer), names_of(optimizer), strict=False)}
             for parameter, state in state_of(optimizer).items():
-                for value in state.values() if isinstance(state, dict) else ():
+                for value in dict.values(state) if issubclass(type(state), dict) else ():
                     if isinstance(value, Tensor):
                         living[id(value)] = self.recording.id_of(parameter), called.get(id(parameter), "")
         saved = table(table(state_dict).get("state"))

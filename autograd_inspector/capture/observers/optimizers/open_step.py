@@ -120,9 +120,9 @@ class OpenStep(Pause):
 
 def _dataless(parameter: Tensor, state: Any) -> bool:
     """Whether some of a parameter's state is on meta, and it itself is not."""
-    if not isinstance(state, dict) or is_meta(parameter):
+    if not issubclass(type(state), dict) or is_meta(parameter):
         return False
-    return any(is_meta(value) for value in state.values() if issubclass(type(value), Tensor))
+    return any(is_meta(value) for value in dict.values(state) if issubclass(type(value), Tensor))
 
 
 def _has(state: Mapping[Any, Any], parameter: Tensor) -> bool:

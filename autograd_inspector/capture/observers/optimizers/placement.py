@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.graph_walk.saved_tensors import place_of, short
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, sharding_of, state_of
 from autograd_inspector.capture.observers.optimizers.state_contents import (
@@ -38,7 +39,7 @@ from autograd_inspector.model.placement_rows import Gradient, ParameterRow, Stat
 from autograd_inspector.model.settings import PlainSetting, Settings, SettingText
 from autograd_inspector.model.wording import agree, counted, join_names
 
-_SHOWN_TYPES = (bool, int, float, str, type(None))
+_SHOWN_TYPES = Kinds(bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
 _WRAPPERS = 3
 _LARGEST = 2**63 - 1
@@ -168,7 +169,7 @@ def settings_of(group: dict[str, Any]) -> Settings:
         name, kind = _text(key), type(value)
         if issubclass(kind, tuple) and tuple.__len__(value) <= _SHORT_TUPLE:
             settings[name] = tuple(map(_plain, tuple.__iter__(value)))
-        elif issubclass(kind, _SHOWN_TYPES):
+        elif issubclass(kind, _SHOWN_TYPES.kinds):
             settings[name] = _plain(value)
     settings.pop("params", None)
     return settings

@@ -11,11 +11,12 @@ from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimiz
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import ScalerRefused, SparseGradientsMet
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.raised import traceback_of
 
 
 def note_scaler(recording: Recording, optimizers: KnownOptimizers, error: BaseException) -> None:
     """The program ends with that exception: note which call of a GradScaler raised it."""
-    refused = refused_by_scaler(error.__traceback__)
+    refused = refused_by_scaler(traceback_of(error))
     if refused is not None:
         method, optimizer = refused
         number, kind = optimizers.id_of(optimizer), type(optimizer).__name__

@@ -8,10 +8,11 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.model.program_events import OptionReplaced
 
-_NUMBERS = {int, float}
+_NUMBERS = Kinds(int, float)
 _BEGIN = "initial_lr"
 """Of a group whose rate a scheduler sets."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.lines.attributes import plain
 from autograd_inspector.capture.observers.optimizers.groups import parameters_of
 from autograd_inspector.capture.torch_private.distributed import ZERO, ranks_of
 from autograd_inspector.interrupts import is_interrupt
@@ -68,6 +69,8 @@ def state_of(optimizer: Optimizer) -> Mapping[Any, Any]:
         if is_interrupt(failure):
             raise
         return {}
+    if issubclass(type(state), dict):
+        return plain(state)
     return state if issubclass(type(state), Mapping) else {}
 
 

@@ -12,16 +12,25 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.lines.attributes import looked_up, members_of, order_of, own_attributes
+from autograd_inspector.capture.lines.attributes import (
+    entries_of,
+    looked_up,
+    members_of,
+    module_of,
+    order_of,
+    own_attributes,
+)
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
+from autograd_inspector.interrupts import is_interrupt
 
 _MOST = 100_000
 """So many values of an optimizer's states are looked at, but for those that stand in a state itself."""
 _DEEPEST = 64
 _LONGEST = 40
-_ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
-_PLAIN = _ATOMS | {Tensor}
-_NAMES = frozenset({str})
+_ATOMS = Kinds(int, float, bool, str, bytes, complex, type(None))
+_PLAIN = Kinds(*_ATOMS.kinds, Tensor)
+_NAMES = Kinds(str)
 _SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, Optimizer)
 """What is not the state's own, or has no memory to speak of."""
 
@@ -119,9 +128,8 @@ def _parts(name: str, value: Any, holder: str = "", *, top: bool = False) -> Par
 def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """What an object has of its own, past any ``__getattr__`` of the program's."""
     if issubclass(type(value), nn.Module):
-        yield from own_parameters(value).items()
-        yield from own_buffers(value).items()
-        yield from own_children(value).items()
+        for own in (own_parameters, own_buffers, own_children):
+            yield from entries_of(own(value))
         return
     for kind in reversed(order_of(type(value))):
         for name, member in list(members_of(kind).items()):
@@ -140,11 +148,16 @@ def _opaque(value: Any) -> str:
     if kind is types.FunctionType:
         held = [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
         return "a function with tensors in its closure" if any(isinstance(each, Tensor) for each in held) else ""
-    opaque = issubclass(kind, Iterator) or (
-        issubclass(kind, (Mapping, Sequence, AbstractSet)) and kind.__module__ != "builtins"
-    )
+    try:
+        opaque = issubclass(kind, Iterator) or (
+            issubclass(kind, (Mapping, Sequence, AbstractSet)) and module_of(kind) != "builtins"
+        )
+    except Exception as failure:  # Python hashes the class, which may refuse.
+        if is_interrupt(failure):
+            raise
+        opaque = True
     array = looked_up(kind, "__array_interface__") is not None
-    return f"{kind.__module__}.{kind.__qualname__}" if opaque or array else ""
+    return f"{module_of(kind)}.{kind.__qualname__}" if opaque or array else ""
 
 
 def _filled(cell: types.CellType) -> bool:

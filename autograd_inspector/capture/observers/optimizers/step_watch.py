@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.calls.special import EXPORTS, PASS
 from autograd_inspector.capture.observers.optimizers.watched_calls import READS, Call
 from autograd_inspector.capture.recording.recording import Recording
@@ -109,4 +110,7 @@ class StepWatch:
 
 def watchable(parameters: Iterable[Tensor]) -> bool:
     """Whether all are plain tensors: what a subclass does with its memory is its own affair."""
-    return all(type(parameter) in {Tensor, torch.nn.Parameter} for parameter in parameters)
+    return _PLAIN.issuperset(map(type, parameters))
+
+
+_PLAIN = Kinds(Tensor, torch.nn.Parameter)

@@ -7,6 +7,8 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.lines.attributes import module_of
+from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.observers.optimizers.groups import groups_of, table
 from autograd_inspector.capture.recording.recording import Recording
@@ -16,7 +18,7 @@ from autograd_inspector.source.option_writes import OptionWrites
 
 _TORCHS = "torch.optim."
 """Another class may read its own attributes."""
-_NUMBERS = frozenset({int, float})
+_NUMBERS = Kinds(int, float)
 _Written = dict[tuple[str, str], Any]
 """(what it is an entry of, the option) -> its number."""
 
@@ -31,7 +33,7 @@ class StrayOptions:
 
     def met(self, optimizer: Optimizer, number: int) -> None:
         """What stands there now is as it was made."""
-        if type(optimizer).__module__.startswith(_TORCHS):
+        if module_of(type(optimizer)).startswith(_TORCHS):
             self._first[number] = dict(_written(optimizer))
 
     def stepped(self, optimizer: Optimizer, number: int, site: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.observers.calls.special import name_of
+from autograd_inspector.capture.observers.calls.special import FUNCTIONS, name_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 
@@ -18,7 +18,7 @@ READS = frozenset({"item", "tolist", "__float__", "__int__", "__bool__", "grad",
 class Call:
     """One call: ``first`` are the tensors of its first argument, ``rest`` those of the others.
 
-    ``alone`` is its result where that is a tensor, and no list of them.
+    ``alone`` is its result where that is a tensor, and no list of them. ``func`` is None of an object that is called.
     """
 
     __slots__ = ("alone", "first", "func", "name", "rest", "results", "written")
@@ -26,7 +26,7 @@ class Call:
     def __init__(
         self, recording: Recording, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        self.func = func
+        self.func = func if id(type(func)) in FUNCTIONS else None
         self.name = name = name_of(func)
         self.first = _numbers(recording, args[:1])
         self.rest = _numbers(recording, (*args[1:], *kwargs.values()))
