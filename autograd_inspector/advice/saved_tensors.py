@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from autograd_inspector.advice.naming import is_named, layer_of, name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ops_of import calls_of
 from autograd_inspector.model.autograd import Node, SavedTensor
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_names import CHECKPOINT
@@ -51,7 +52,7 @@ def saver_name(analysis: Analysis, node: Node) -> str:
 
 def recomputes(analysis: Analysis) -> bool:
     """Whether the program used a reentrant checkpoint, which runs its function again in a backward of its own."""
-    return any(op.has(Trait.FUNCTION) and op.name == CHECKPOINT for op in analysis.capture.ops)
+    return any(op.has(Trait.FUNCTION) for op in calls_of(analysis.capture, CHECKPOINT))
 
 
 def saved_name(analysis: Analysis, node: Node, saved: SavedTensor, edits: Sequence[tuple[Op, Write]] = ()) -> str:

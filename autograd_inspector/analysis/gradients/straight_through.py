@@ -16,6 +16,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.estimator_terms import signs_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.tensor import TensorRecord
@@ -43,8 +44,8 @@ def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
         return
     told: set[int] = set()
     leaves = Leaves(analysis.capture, analysis.flow)
-    for op in analysis.capture.ops:
-        if not is_a(op.name, SUMS) or op.writes or op.has(_ASIDE) or op.site in told:
+    for op in ops_of(analysis.capture, SUMS):
+        if op.writes or op.has(_ASIDE) or op.site in told:
             continue
         if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
             continue

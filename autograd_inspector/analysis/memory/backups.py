@@ -11,6 +11,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.ledger import Ledger, written_from
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 
@@ -39,8 +40,8 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
     steps_of: dict[int, list[int]] = {}
     looked_at: dict[int, bool] = {}
     swaps = _Swaps(analysis)
-    for taken in capture.ops:
-        if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
+    for taken in ops_of(capture, OpKind.COPIES):
+        if taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
             continue
         if capture.tensors[taken.outputs[0]].storage in of_models:
             continue  # A model was copied.

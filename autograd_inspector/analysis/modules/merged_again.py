@@ -12,6 +12,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.memory.ledger import ASIDE, Ledger, written_from
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait
 
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
@@ -43,7 +44,7 @@ def merged_again(analysis: Analysis) -> Iterator[MergedAgain]:
         return
     ledger: Ledger | None = None
     lines: dict[tuple[object, int], list[Op]] = {}
-    for op in capture.ops:
+    for op in writing(capture):
         into = owned.get(op.writes[0].storage, -1) if len(op.writes) == 1 and not op.has(ASIDE | Trait.INNER) else -1
         if into >= 0 and addend_of(analysis, op, into) >= 0:
             lines.setdefault((line_of(analysis, op.site), into), []).append(op)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
@@ -34,9 +35,8 @@ def packed_edits(analysis: Analysis, seen: set[int]) -> Iterator[Problem]:
     """
     capture = analysis.capture
     again: dict[Key, list[int]] = {}
-    for op in capture.ops:
-        if op.has(Trait.BACKWARD):
-            again.setdefault(key_of(analysis, op), []).append(op.index)
+    for op in having(capture, Trait.BACKWARD):
+        again.setdefault(key_of(analysis, op), []).append(op.index)
     arrays = _arrays(analysis) if again else {}
     # Of all calls of a line, the nodes are alike: a run is looked at for each line, not for each node.
     below = KindsBelow(capture.nodes, lambda node: _saver(analysis, node))

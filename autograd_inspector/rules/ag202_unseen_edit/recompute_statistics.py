@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import agree, summarize_names
@@ -18,8 +19,8 @@ def statistics_twice(analysis: Analysis) -> Iterator[Problem]:
     capture = analysis.capture
     first: dict[object, Op] = {}
     twice: dict[int, Op] = {}
-    for op in capture.ops:
-        if not is_a(op.name, OpKind.KEEPS_STATISTICS) or not op.writes:
+    for op in ops_of(capture, OpKind.KEEPS_STATISTICS):
+        if not op.writes:
             continue
         if not op.has(Trait.BACKWARD):
             first.update(dict.fromkeys(keys_of(analysis, op), op))

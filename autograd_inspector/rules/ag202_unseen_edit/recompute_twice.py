@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
@@ -16,14 +17,12 @@ from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, 
 def edited_twice(analysis: Analysis) -> Iterator[Problem]:
     """An edit that the recomputation repeats, of memory that an op after it reads in both runs."""
     capture = analysis.capture
-    if not any(op.has(Trait.BACKWARD) for op in capture.ops):
+    if not capture.op_index.having(Trait.BACKWARD):
         return
     forward: dict[tuple[Key, int], Op] = {}
     readers = _Readers(analysis)
     reported_sites: set[int] = set()
-    for op in capture.ops:
-        if not is_a(op.name, OpKind.ACCUMULATES):
-            continue
+    for op in ops_of(capture, OpKind.ACCUMULATES):
         for write in op.writes:
             if not op.has(Trait.BACKWARD):
                 forward |= {(key, write.storage): op for key in keys_of(analysis, op)}

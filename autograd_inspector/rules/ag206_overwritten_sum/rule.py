@@ -8,6 +8,7 @@ from math import prod
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import calls_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.remedy import AddUp
@@ -46,9 +47,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         elements"), torch.Tensor.index_add_.
     """
     told: set[object] = set()
-    for op in analysis.capture.ops:
+    for op in calls_of(analysis.capture, "__setitem__"):
         line = line_of(analysis, op.site)
-        if op.name == "__setitem__" and line not in told and _overwrites(analysis, op):
+        if line not in told and _overwrites(analysis, op):
             told.add(line)
             yield _problem(analysis, op)
     yield from replaced(analysis)

@@ -11,6 +11,7 @@ from autograd_inspector.advice.remedies.left_out import left_out, unhooked
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.hooked_leaves import by_hooks_alone, zeroed_by_hooks
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
@@ -23,8 +24,8 @@ from autograd_inspector.model.wording import agree, summarize_names
 def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
     """In place on a gradient while backward runs: what hooks are told not to do."""
     seen: set[int] = set()
-    for op in analysis.capture.ops:
-        if not op.has(Trait.BACKWARD) or op.has(Trait.INNER) or op.site in seen:
+    for op in having(analysis.capture, Trait.BACKWARD):
+        if op.has(Trait.INNER) or op.site in seen:
             continue
         for write in op.writes:
             given = _aliased(analysis, write.tensor)

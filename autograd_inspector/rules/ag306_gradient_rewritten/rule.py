@@ -9,6 +9,7 @@ from autograd_inspector.advice.remedies.left_out import left_out
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradWrite, Step
@@ -222,7 +223,7 @@ def _held_back(analysis: Analysis, write: GradWrite) -> bool:
 def _gradients(analysis: Analysis) -> frozenset[int]:
     """The tensors read off .grad, and those in memory that a hook adds to while backward runs."""
     capture = analysis.capture
-    kept = {write.storage for op in capture.ops if op.has(Trait.BACKWARD) for write in op.writes} - {-1}
+    kept = {write.storage for op in having(capture, Trait.BACKWARD) for write in op.writes} - {-1}
     read = {r.gradient for r in capture.grad_reads if r.gradient >= 0}
     return frozenset(read.union(record.id for record in capture.tensors if record.storage in kept))
 
