@@ -40,7 +40,7 @@ class Estimator(Struct, frozen=True):
 def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
     """Each sum that is one, once a line."""
     tensors = analysis.capture.tensors
-    if not any(map(partial(_takes_out, tensors), analysis.capture.ops)):
+    if not any(map(partial(_takes_out, tensors), ops_of(analysis.capture, _TAKES_OUT))):
         return
     told: set[int] = set()
     leaves = Leaves(analysis.capture, analysis.flow)
@@ -60,8 +60,6 @@ def _takes_out(tensors: Sequence[TensorRecord], op: Op) -> bool:
 
     Where no op of the program does so, no sum need be taken apart.
     """
-    if not is_a(op.name, _TAKES_OUT):
-        return False
     return is_a(op.name, OpKind.DETACHES) or any(not tensors[output].requires_grad for output in op.outputs)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizers.frozen_for_a_turn import rests_since
+from autograd_inspector.analysis.optimizers.frozen_for_a_turn import resting
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import RequiresGradChanged, Step
 from autograd_inspector.model.placement_rows import OptimizerRecord
@@ -41,10 +41,14 @@ def frozen_for_a_look(analysis: Analysis) -> Iterator[FrozenForALook]:
     for optimizer in capture.placement.optimizers if capture.requires_grad_changes else ():
         steps = analysis.timeline.steps_of(optimizer.id).all
         by_line: dict[int, list[RequiresGradChanged]] = {}
+        frozen_last: dict[int, Sequence[RequiresGradChanged]] = {}
         for tensor in dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ():
             changes = analysis.lifecycle.changes([tensor])
-            if changes and not changes[-1].requires_grad and rests_since(steps, tensor, _began(changes)):
-                by_line.setdefault(changes[-1].site, []).append(changes[-1])
+            if changes and not changes[-1].requires_grad:
+                frozen_last[tensor] = changes
+        for tensor in resting(steps, {tensor: _began(changes) for tensor, changes in frozen_last.items()}):
+            last = frozen_last[tensor][-1]
+            by_line.setdefault(last.site, []).append(last)
         for frozen in by_line.values():
             found = _judged(analysis, optimizer, steps, frozen, stepping)
             if found is not None:

@@ -6,14 +6,14 @@ line computes it in a forward of the frozen modules, and has trained them before
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.losses.summands import summands_of
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import RequiresGradChanged, Step
+from autograd_inspector.model.event import ParameterStep, RequiresGradChanged, Step
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord
 
@@ -42,19 +42,30 @@ def frozen_for_a_turn(analysis: Analysis) -> Iterator[FrozenForATurn]:
     for optimizer in analysis.capture.placement.optimizers:
         steps = analysis.timeline.steps_of(optimizer.id).all
         by_line: dict[int, list[tuple[int, RequiresGradChanged]]] = {}
+        frozen_last: dict[int, RequiresGradChanged] = {}
         for tensor in dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ():
             changes = analysis.lifecycle.changes([tensor])
-            if changes and not changes[-1].requires_grad and rests_since(steps, tensor, changes[-1].at):
-                by_line.setdefault(changes[-1].site, []).append((tensor, changes[-1]))
+            if changes and not changes[-1].requires_grad:
+                frozen_last[tensor] = changes[-1]
+        for tensor in resting(steps, {tensor: change.at for tensor, change in frozen_last.items()}):
+            by_line.setdefault(frozen_last[tensor].site, []).append((tensor, frozen_last[tensor]))
         for frozen in by_line.values():
             found = _judged(analysis, optimizer, steps, frozen)
             if found is not None:
                 yield found
 
 
-def rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
-    """Whether steps moved a parameter before, and none since."""
-    met = [(step.at <= at, p) for step in steps for p in step.parameters if p.tensor == tensor]
+def resting(steps: Sequence[Step], moments: Mapping[int, int]) -> list[int]:
+    """Of parameters, each with a moment, those that steps moved before, and none since."""
+    met: dict[int, list[tuple[bool, ParameterStep]]] = {tensor: [] for tensor in moments}
+    for step in steps if moments else ():
+        for parameter in step.parameters:
+            if parameter.tensor in met:
+                met[parameter.tensor].append((step.at <= moments[parameter.tensor], parameter))
+    return [tensor for tensor, steps_met in met.items() if _rests(steps_met)]
+
+
+def _rests(met: Sequence[tuple[bool, ParameterStep]]) -> bool:
     before, since = ([p for early, p in met if early is wanted] for wanted in (True, False))
     trained = any(p.gradient >= 0 and not p.frozen for p in before)
     return trained and len(since) >= _FEWEST and all(p.frozen and p.gradient < 0 for p in since)

@@ -11,7 +11,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 
 def is_idle(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether none of its parameters required grad, or had a gradient, at any step of the capture."""
-    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    steps = analysis.timeline.steps_of(optimizer.id).all
     return any(step.parameters for step in steps) and not any(
         p.gradient >= 0 or analysis.lifecycle.requires_grad_at(p.tensor, step.at)
         for step in steps
