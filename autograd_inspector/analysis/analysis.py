@@ -20,7 +20,8 @@ from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.memory_reads import MemoryReads
 from autograd_inspector.analysis.none_returned import behind_none
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import any_of, calls_of
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.made_anew import made_anew, without_their_cuts
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
@@ -91,7 +92,7 @@ class Analysis:
     @cached_property
     def returns_zeros(self) -> bool:
         """Whether any op made zeros; where none did, nobody needs to know what made a gradient's memory."""
-        return any(is_a(name, OpKind.RETURNS_ZEROS) for name in {op.name for op in self.capture.ops})
+        return any_of(self.capture, OpKind.RETURNS_ZEROS)
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -345,7 +346,7 @@ class Analysis:
     @cached_property
     def scales(self) -> frozenset[int]:
         """The scales of the GradScalers that updated theirs."""
-        updates = (op for op in self.capture.ops if op.name == UPDATE_SCALE and op.inputs)
+        updates = (op for op in calls_of(self.capture, UPDATE_SCALE) if op.inputs)
         return frozenset(op.inputs[0] for op in updates)
 
     def user_frames(self, site: int, role: str) -> tuple[Location, ...]:

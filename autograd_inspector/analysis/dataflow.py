@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
@@ -135,8 +136,8 @@ class DataFlow:
     def _cuts(self) -> dict[int, list[int]]:
         """Tensor -> the ops that took its history away in place."""
         cuts: dict[int, list[int]] = {}
-        for op in self.capture.ops:
-            if op.has(Trait.CUT) and not op.has(SKIPPED):
+        for op in having(self.capture, Trait.CUT):
+            if not op.has(SKIPPED):
                 for tensor in dict.fromkeys(t for t in op.outputs if t in op.inputs):
                     cuts.setdefault(tensor, []).append(op.index)
         return cuts

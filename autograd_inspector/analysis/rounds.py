@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
@@ -70,6 +71,6 @@ def _updates_by_hand(capture: Capture, leaves: Iterable[int], gradients: Mapping
     """Writes to the memory of leaves that have a gradient, or to that of the gradient."""
     leaves_and_gradients = [*leaves, *(gradient for leaf in leaves for gradient in gradients.get(leaf, ()))]
     storages = {capture.tensors[tensor].storage for tensor in leaves_and_gradients} - {-1}
-    for op in capture.ops:
-        if op.writes and not op.has(_NOT_BY_HAND) and any(write.storage in storages for write in op.writes):
+    for op in writing(capture):
+        if not op.has(_NOT_BY_HAND) and any(write.storage in storages for write in op.writes):
             yield op.index

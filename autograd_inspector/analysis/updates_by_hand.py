@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -40,7 +40,8 @@ def updates(analysis: Analysis) -> Iterator[Update]:
     in_memory: dict[int, set[int]] = {}  # Leaves that may be updated: of many of them an op touches few.
     for parameter in {leaf for leaves in of.values() for leaf in leaves}:
         in_memory.setdefault(tensors[parameter].storage, set()).add(parameter)
-    asked = any(op.name == "grad" for op in capture.ops)
+    unions = _Unions()
+    asked = "grad" in capture.op_index.by_name
     for op in capture.ops if of or asked else ():
         if op.has(_ASIDE) or op.call >= 0:
             continue
@@ -49,7 +50,7 @@ def updates(analysis: Analysis) -> Iterator[Update]:
             for parameter in parameters:
                 in_memory.setdefault(tensors[parameter].storage, set()).add(parameter)
         else:
-            parameters = _NONE.union(*(of.get(t, _NONE) for t in op.inputs))
+            parameters = unions.of(of.get(t, _NONE) for t in op.inputs)
         if not parameters:
             continue
         input_storages = {tensors[t].storage for t in op.inputs if t not in of}
@@ -62,6 +63,32 @@ def updates(analysis: Analysis) -> Iterator[Update]:
             elif is_a(op.name, _ADDING) and record.storage in input_storages and _shaped(analysis, op, parameter):
                 yield Update(parameter, op, kept=False)
         of.update(dict.fromkeys(op.outputs, parameters))
+
+
+class _Unions:
+    """Unions of sets of leaves: of a network's leaves the same few sets meet again and again."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, int], tuple[frozenset[int], frozenset[int], frozenset[int]]] = {}
+        """By what two sets are as objects, which are kept: (one, other, both)."""
+
+    def of(self, sets: Iterable[frozenset[int]]) -> frozenset[int]:
+        """All that is in some of them."""
+        union = _NONE
+        for each in sets:
+            if not union:
+                union = each
+            elif each and each is not union:
+                union = self._both(union, each)
+        return union
+
+    def _both(self, one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
+        key = id(one), id(other)
+        made = self._made.get(key)
+        if made is None:
+            union = one if one >= other else other if other > one else one | other
+            made = self._made[key] = one, other, union
+        return made[2]
 
 
 def _gradients_read(analysis: Analysis) -> dict[int, frozenset[int]]:

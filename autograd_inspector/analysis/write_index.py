@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
 
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Write
 
@@ -60,7 +61,7 @@ class WriteIndex:
     @cached_property
     def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
         writes: dict[tuple[str, int], list[tuple[int, int]]] = {}
-        for op in self._capture.ops:
+        for op in writing(self._capture):
             for number, write in enumerate(op.writes):
                 writes.setdefault(("storage", write.storage), []).append((op.index, number))
                 writes.setdefault(("tensor", write.tensor), []).append((op.index, number))

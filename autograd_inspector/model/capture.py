@@ -27,6 +27,7 @@ from autograd_inspector.model.event import (
 from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.location import Location, Site, with_role
 from autograd_inspector.model.op import ModuleCall, Op, Region
+from autograd_inspector.model.op_index import OpIndex
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.program_events import Event, ParameterWrapped, ProgramEvent
 from autograd_inspector.model.readers import Readers
@@ -229,6 +230,11 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     def asked_memory(self) -> frozenset[int]:
         """The memory of leaves that require grad."""
         return frozenset(r.storage for r in self.tensors if r.leaf and r.requires_grad and r.storage >= 0)
+
+    @cached_property
+    def op_index(self) -> OpIndex:
+        """The ops by what they are called, and by what they are."""
+        return OpIndex(self.ops, self.nodes)
 
     @cached_property
     def readers(self) -> Readers:

@@ -10,6 +10,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import copy_of, is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Region, Trait
 from autograd_inspector.model.remedy import Remedies, Substitute, Unblock, Undecorate
@@ -54,7 +55,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield region_problem(analysis, cut, _entered(analysis, cut.ops[0].region))
     built = list(_made_to_stay(analysis))
     yield from built
-    for op in analysis.capture.ops:
+    for op in raising(analysis.capture):
         if op.has(Trait.STEP) and built:
             continue  # The step raises for these parameters.
         if says(op.error, *_REFUSED):

@@ -21,6 +21,7 @@ from autograd_inspector.analysis.gradients.left_torch import (
     way_out,
 )
 from autograd_inspector.analysis.op_kinds import OpKind, followed, is_a, spelled
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import Communicated
@@ -146,7 +147,7 @@ def _not_gathered(analysis: Analysis) -> Iterator[Problem]:
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:
     """NumPy was asked for the values of a tensor that still has its graph: the program ended because of it."""
-    for op in analysis.capture.ops:
+    for op in raising(analysis.capture):
         if not (op.error and op.inputs and says(op.error, TorchError.NUMPY_OF_TRACKED) and ends(analysis.capture, op)):
             continue
         tensor = op.inputs[0]

@@ -13,6 +13,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import ended_by
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -230,7 +231,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
 
 def _flags(analysis: Analysis) -> Iterator[Problem]:
     """requires_grad, or a hook that only a leaf can have, was set on the result of an expression."""
-    for op in analysis.capture.ops:
+    for op in raising(analysis.capture):
         if not (op.error and op.inputs and says(op.error, TorchError.FLAGS_OF_NON_LEAF) and ends(analysis.capture, op)):
             continue
         name, made = name_of(analysis, op.inputs[0]), analysis.flow.birth(op.inputs[0])

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.operand_origins import Origin, Origins, Property
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
@@ -50,7 +51,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.Module.load_state_dict (assign), torch.nn.Module.to.
     """
     yield from _unpacked(analysis)
-    for op in analysis.capture.ops:
+    for op in raising(analysis.capture):
         if op.error and not op.has(Trait.OPAQUE) and ends(analysis.capture, op):
             if says(op.error, TorchError.OTHER_DTYPES):
                 yield from _mixed(analysis, op, _dtype)

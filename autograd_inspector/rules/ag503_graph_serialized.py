@@ -8,6 +8,7 @@ from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
@@ -47,7 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     in_worker = _WORKER in error and says(error, TorchError.OUT_ARGUMENT)
     if not (says(error, *_SERIALIZED) or in_worker):
         return
-    failed = [op for op in analysis.capture.ops if says(op.error, *_SERIALIZED)]
+    failed = [op for op in raising(analysis.capture) if says(op.error, *_SERIALIZED)]
     held = _held(analysis, failed)
     names = [name_of(analysis, t) for t in held]
     made = [place for t in held[:4] for place in _made(analysis, t)]

@@ -213,6 +213,9 @@ def _floats(value: Any, change: Callable[[float], Any]) -> Any:
     if isinstance(value, tuple):
         changed_items = [_floats(item, change) for item in value] if value and _may_hold(type(value[0])) else value
         return tuple(changed_items) if any(map(_differ, changed_items, value)) else value
+    if isinstance(value, dict):
+        changed_values = {key: _floats(item, change) for key, item in value.items()}
+        return changed_values if any(map(_differ, changed_values.values(), value.values())) else value
     if isinstance(value, Struct):
         fields = {name: getattr(value, name) for name in _fractional(type(value))}
         changed = {name: new for name, old in fields.items() if (new := _floats(old, change)) is not old}
@@ -241,7 +244,7 @@ def _has_float(described: inspect.Type) -> bool:
             return True
         case inspect.StructType(cls=kind):
             return bool(_fractional(kind))
-        case inspect.VarTupleType(item_type=item):
+        case inspect.VarTupleType(item_type=item) | inspect.DictType(value_type=item):
             return _has_float(item)
         case inspect.UnionType(types=kinds) | inspect.TupleType(item_types=kinds):
             return any(map(_has_float, kinds))

@@ -72,6 +72,21 @@ def test_infinities_and_nan():
     assert replace(read, ignored=1) != read
 
 
+def test_infinities_and_nan_that_an_op_was_given():
+    """The factors by which a program scales a gradient may be any numbers: a division by a count of zero."""
+    weight = nn.Parameter(torch.ones(2))
+    with autograd_inspector.inspect() as inspection:
+        weight.sum().backward()
+        weight.grad.mul_(math.inf)
+        weight.grad.mul_(math.nan)
+        weight.grad.mul_(0.5)
+    read = is_read_back(inspection.report)
+    numbers = [number for given in read.capture.given.values() for number in given.values()]
+    assert numbers[0] == math.inf
+    assert math.isnan(numbers[1])
+    assert numbers[2] == 0.5
+
+
 RATES = {"huge": 10**400, "-huge": -(10**400), "2**70": 2**70, "True": True, "float64": np.float64("nan")}
 
 
@@ -198,11 +213,15 @@ def test_any_texts_and_numbers(data, kind):
 
 
 def test_encoding_looks_only_through_what_can_hold_a_fraction(monkeypatch):
-    """The ops of a long capture are not looked at one by one in Python; of events a scheduler's has the rates."""
+    """The ops of a long capture are not looked at one by one in Python; of events a scheduler's has the rates.
+
+    Of the placement, the options of the optimizers.
+    """
     from autograd_inspector.views import archive
 
     seen = []
     fractional = archive._fractional
     monkeypatch.setattr(archive, "_fractional", lambda kind: seen.append(kind.__name__) or fractional(kind))
     encode(report("folded"))
-    assert set(seen) == {"Report", "Capture", "GradRead", "Step", "Vitals", "LossScale", "ZeroGradCalled"}
+    placed = {"Placement", "OptimizerRecord"}
+    assert set(seen) == {"Report", "Capture", "GradRead", "Step", "Vitals", "LossScale", "ZeroGradCalled", *placed}

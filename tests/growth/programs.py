@@ -188,6 +188,38 @@ def layerwise(ops: int) -> Program:
     return run
 
 
+def settled(ops: int) -> Program:
+    """States that settle by the gradient of an energy, each from the one before; no derivative of a derivative."""
+    w = torch.full((4, 4), 0.1, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.01)
+
+    def run() -> None:
+        state = torch.ones(2, 4)
+        for _ in range(ops // 8):
+            state = state.detach().requires_grad_()
+            energy = ((state @ w).tanh() * state).sum()
+            (force,) = torch.autograd.grad(energy, state)
+            state = state - 0.1 * force
+        (state @ w).sum().backward()
+        optimizer.step()
+
+    return run
+
+
+def cleared_by_hand(ops: int) -> Program:
+    """A gradient that is read for an update of the program's own, and set to zero, round after round."""
+    w, x = torch.ones(4, requires_grad=True), torch.ones(4)
+
+    def run() -> None:
+        for _ in range(ops // 6):
+            (w * x).sum().backward()
+            with torch.no_grad():
+                w.sub_(0.01 * w.grad)
+            w.grad.zero_()
+
+    return run
+
+
 def freed(ops: int) -> Program:
     """A graph that saves nothing and grows: each backward goes through all of it, and frees it in vain."""
     x = torch.ones(4, requires_grad=True)

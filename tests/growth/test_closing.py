@@ -59,6 +59,8 @@ PROGRAMS = {
     "gradient accumulation, folded": programs.accumulation,
     "gradient accumulation, one step": lambda ops: programs.accumulation(ops, steps=False),
     "training by hand": programs.by_hand,
+    "gradients cleared by hand": programs.cleared_by_hand,
+    "states that settle by gradients": programs.settled,
     "a sum of detached terms": programs.summed,
     "unrolled inner loops": programs.unrolled,
     "methods of the same names": lambda ops: programs.same_named(ops, 20),

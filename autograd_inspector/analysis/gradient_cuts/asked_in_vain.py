@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -17,7 +18,7 @@ def asked_in_vain(capture: Capture) -> tuple[Backward, ...]:
     The run around one that a custom backward or a hook began raises the same exception; it had a graph.
     """
     runs = [run for run in capture.backwards if says(run.error, TorchError.NO_GRAPH) and _rootless(capture, run)]
-    refused = [op for op in capture.ops if op.error and refuses_a_gradient(op) and ends(capture, op)]
+    refused = [op for op in raising(capture) if refuses_a_gradient(op) and ends(capture, op)]
     return (*runs, *(_as_run(op) for op in refused))
 
 

@@ -6,6 +6,7 @@ term trains nothing. A derivative of another kind (an attack's direction, the we
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.dataflow import DataFlow
@@ -25,13 +26,15 @@ def constant_derivatives(capture: Capture, flow: DataFlow, meant: frozenset[int]
     """One cut for each line that asks for such a derivative."""
     leaves = Leaves(capture, flow)
     losses = [run for run in capture.completed_runs if run.nested_in < 0]
+    firsts = _First(capture, flow)
     told: set[int] = set()
     for run in capture.backwards:
         if run.api != "grad" or run.create_graph or run.error or run.nested_in >= 0 or run.site in told:
             continue
         op = capture.ops[run.start] if run.start < len(capture.ops) else None
-        following = next((loss for loss in losses if loss.start > run.start), None)
-        if op is None or op.name != "grad" or following is None or not _second(capture, flow, run):
+        after = bisect_right(losses, run.start, key=lambda loss: loss.start)
+        following = losses[after] if after < len(losses) else None
+        if op is None or op.name != "grad" or following is None or not firsts.go_into(run):
             continue
         joined = _joined(capture, op, following)
         stepped = {tensor for held in stepped_with(capture, following) for tensor in held} or meant
@@ -41,15 +44,30 @@ def constant_derivatives(capture: Capture, flow: DataFlow, meant: frozenset[int]
             yield GradientCut("detached", (op,), op.outputs[:1], lost, following, fatal=False, added=joined.index)
 
 
-def _second(capture: Capture, flow: DataFlow, run: Backward) -> bool:
-    """Whether a derivative by one of the same inputs went into what is differentiated, with its graph."""
-    starts = [(root, run.start) for root in run.roots]
-    inputs = set(run.reached)
-    by_start = {other.start: other for other in capture.backwards if other.api == "grad" and other.create_graph}
-    return any(
-        op.name == "grad" and op.index in by_start and not inputs.isdisjoint(by_start[op.index].reached)
-        for op, _ in flow.upstream(starts, lambda op, _: op.name != "grad", lambda tensor: is_origin(capture, tensor))
-    )
+class _First:
+    """The derivatives that were made to be differentiated: ``grad(u, x, create_graph=True)``."""
+
+    def __init__(self, capture: Capture, flow: DataFlow) -> None:
+        self._capture, self._flow = capture, flow
+        self._by_start = {run.start: run for run in capture.backwards if run.api == "grad" and run.create_graph}
+        self._by_input: dict[int, int] = {}
+        """Input -> the op of the earliest derivative by it."""
+        for start in sorted(self._by_start, reverse=True):
+            self._by_input.update(dict.fromkeys(self._by_start[start].reached, start))
+
+    def go_into(self, run: Backward) -> bool:
+        """Whether a derivative by one of the same inputs went into what is differentiated, with its graph."""
+        capture, inputs = self._capture, set(run.reached)
+        earliest = min((self._by_input[tensor] for tensor in inputs if tensor in self._by_input), default=run.start)
+        if earliest >= run.start:
+            return False  # Most programs take no second derivative: nothing is to be looked for in their graphs.
+        above = self._flow.upstream(
+            [(root, run.start) for root in run.roots],
+            lambda op, _: op.name != "grad" and op.index > earliest,
+            lambda tensor: is_origin(capture, tensor),
+        )
+        found = (self._by_start.get(op.index) for op, _ in above if op.name == "grad")
+        return any(first is not None and not inputs.isdisjoint(first.reached) for first in found)
 
 
 def _joined(capture: Capture, made: Op, loss: Backward) -> Op | None:

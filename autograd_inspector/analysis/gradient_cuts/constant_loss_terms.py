@@ -29,6 +29,7 @@ from autograd_inspector.model.op import Op, Trait
 _JOINS = OpKind.CONCATENATES | OpKind.STACKS
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS | _JOINS
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RESHAPES
+_WAYS = _SUMS | _SCALES | OpKind.REDUCES
 
 
 Term = tuple[Op, int]
@@ -221,12 +222,7 @@ def _terms(
         tensor, before = todo.pop()
         for index in flow.producers(tensor, before):
             op = capture.ops[index]
-            if (
-                index in seen
-                or index < since
-                or op.has(Trait.BACKWARD)
-                or not is_a(op.name, _SUMS | _SCALES | OpKind.REDUCES)
-            ):
+            if index in seen or index < since or op.has(Trait.BACKWARD) or not is_a(op.name, _WAYS):
                 continue
             seen.add(index)
             read = [t for t in op.inputs if differentiable(capture.tensors[t].dtype)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, learning
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -61,7 +62,7 @@ def only_left(capture: Capture, run: Backward, starved: frozenset[int]) -> Itera
         if not op.has(Trait.STEP) and not op.writes and not is_a(op.name, OpKind.PICKLES):
             for tensor in starved.intersection(op.inputs):
                 readers[tensor].append(op)
-    exports = [op for op in capture.ops if op.has(Trait.EXPORT)]
+    exports = [*having(capture, Trait.EXPORT)]
     for tensor, ops in sorted(readers.items()):
         views = {output for op in ops if is_a(op.name, OpKind.DETACHES) for output in op.outputs}
         out = [op for op in exports if tensor in op.inputs or views.intersection(op.inputs)]

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.dataflow import SKIPPED
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op, Region, Trait
+from autograd_inspector.model.op import Op, Region
 from autograd_inspector.model.program_events import ZeroGradCalled
 
 
@@ -46,7 +47,7 @@ def left_on(capture: Capture, received: Collection[int]) -> Iterator[LeftOn]:
             cleared[clearings[at].optimizer] = clearings[at]
             at += 1
         region = capture.regions[op.region]
-        if op.recorded or op.has(Trait.BACKWARD | Trait.STEP) or not _thrown(region):
+        if op.recorded or op.has(SKIPPED) or not _thrown(region):
             continue
         place = places[region.site] = places[region.site] if region.site in places else capture.place(region.site)
         if place is None:

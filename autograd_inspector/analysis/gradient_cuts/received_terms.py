@@ -7,6 +7,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import any_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op
 
@@ -21,7 +22,7 @@ class Received(Struct, frozen=True):
 
 def receives(capture: Capture) -> bool:
     """Whether this rank receives anything at all."""
-    return any(is_a(op.name, OpKind.RECEIVES) for op in capture.ops)
+    return any_of(capture, OpKind.RECEIVES)
 
 
 def received_in(capture: Capture, flow: DataFlow, term: int, before: int) -> Received | None:

@@ -6,6 +6,7 @@ until then, and get none in any since.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -69,8 +70,13 @@ def rounds_of(capture: Capture, optimizer: int) -> list[list[Backward]]:
     runs = [run for run in capture.completed_runs if run.nested_in < 0]
     bounds = pairwise([-1, *(step.at for step in steps)])
     # At the same index a step, which is an op, comes behind a backward.
-    rounds = [[run for run in runs if start < run.start <= end] for start, end in bounds]
+    places = [(bisect_right(runs, start, key=_began), bisect_right(runs, end, key=_began)) for start, end in bounds]
+    rounds = [runs[first:last] for first, last in places]
     return [each for each in rounds if each]
+
+
+def _began(run: Backward) -> int:
+    return run.start
 
 
 def stopped_since(

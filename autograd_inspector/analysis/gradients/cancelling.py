@@ -23,6 +23,9 @@ from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op
 
 _MOST = 6
+_SUMS = SUMS | OpKind.NEGATES
+_RESCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.VIEWS
+_NOISE = OpKind.DRAWS | OpKind.DRAWS_NOISE
 """Of a sum of more terms nothing is said."""
 
 
@@ -161,10 +164,8 @@ def _flat(analysis: Analysis, made_by: dict[int, Node], term: _Term) -> bool:
 
 def _noise(analysis: Analysis, term: _Term) -> bool:
     """Whether a term is a random draw times factors."""
-    rescaled = analysis.flow.upstream(
-        [(term.tensor, term.op.index)], lambda op, _: is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.VIEWS)
-    )
-    return any(is_a(op.name, OpKind.DRAWS | OpKind.DRAWS_NOISE) for op, _ in islice(rescaled, _MOST))
+    rescaled = analysis.flow.upstream([(term.tensor, term.op.index)], lambda op, _: is_a(op.name, _RESCALES))
+    return any(is_a(op.name, _NOISE) for op, _ in islice(rescaled, _MOST))
 
 
 def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
@@ -190,7 +191,7 @@ def _terms(analysis: Analysis, op: Op) -> list[_Term] | None:
             or not _whole(analysis, made, op)
         ):
             terms.append(term)
-        elif is_a(made.name, SUMS | OpKind.NEGATES) and 1 <= len(made.inputs) <= 2:
+        elif is_a(made.name, _SUMS) and 1 <= len(made.inputs) <= 2:
             todo += _operands(made, term.sign)
         else:
             terms.append(term)

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.scored_samples import ScoredSamples
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
@@ -38,7 +39,7 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
     """
     capture = analysis.capture
     drawing = {region.id for region in capture.regions if region.library.startswith(SAMPLING)}
-    drawing -= {op.region for op in capture.ops if is_a(op.name, OpKind.DRAWS_DISCRETE)}
+    drawing -= {op.region for op in ops_of(capture, OpKind.DRAWS_DISCRETE)}
     if not drawing:
         return
     leaves = Leaves(capture, analysis.flow)

@@ -7,7 +7,8 @@ together of several, meets itself under two names, it was kept twice: as the old
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -44,11 +45,12 @@ def met_themselves(
     by_run: dict[int, dict[int, GradRead]] = {}
     for gradient, all_reads in reads.items():
         plain = [read for read in all_reads if not read.asks and read.clips < 0]
+        idle = _Idle(analysis.capture.readers.get(gradient, ()), plain)
         for run in changes[plain[0].tensor] if plain else ():
-            before = [read for read in plain if read.at < run.start]
-            again = any(read.at >= run.end for read in plain)
-            if before and again and not _used(analysis, gradient, before[-1].at, run.start):
-                by_run.setdefault(run.index, {})[gradient] = _idle(analysis, gradient, before, run.start)
+            before = bisect_left(plain, run.start, key=_when)
+            again = plain[-1].at >= run.end
+            if before and again and not _used(analysis, gradient, plain[before - 1].at, run.start):
+                by_run.setdefault(run.index, {})[gradient] = idle.last(before, run.start)
     met: set[int] = set()
     for index, kept in by_run.items():
         run = analysis.capture.backwards[index]
@@ -60,20 +62,41 @@ def met_themselves(
             met |= set(kept)
 
 
-def _idle(analysis: Analysis, gradient: int, reads: list[GradRead], end: int) -> GradRead:
-    """The last read after which not even a write came before the next one: that of `p.grad.zero_()` clears, and keeps nothing."""
-    readers = analysis.capture.readers.get(gradient, [])
-    ends = [*(read.at for read in reads[1:]), end]
-    for read, following in zip(reversed(reads), reversed(ends), strict=True):
-        at = bisect_left(readers, read.at)
-        if at == len(readers) or readers[at] >= following:
-            return read
-    return reads[-1]
+class _Idle:
+    """Of the reads of a gradient, in program order, those that nothing was done after, until the next one."""
+
+    def __init__(self, readers: Sequence[int], reads: Sequence[GradRead]) -> None:
+        self._readers, self._reads = readers, reads
+        self._last: list[int] = []
+        """For each read the place of the last such read, up to it; -1: there is none."""
+        for place, (read, following) in enumerate(pairwise(reads)):
+            before = self._last[-1] if self._last else -1
+            self._last.append(place if self._is_idle(read, following.at) else before)
+
+    def last(self, count: int, end: int) -> GradRead:
+        """The last of the first reads after which not even a write came before the next one, or before ``end``.
+
+        A write that comes is that of `p.grad.zero_()`, which clears, and keeps nothing.
+        """
+        last = self._reads[count - 1]
+        if count == 1 or self._is_idle(last, end):
+            return last
+        place = self._last[count - 2]
+        return self._reads[place] if place >= 0 else last
+
+    def _is_idle(self, read: GradRead, following: int) -> bool:
+        at = bisect_left(self._readers, read.at)
+        return at == len(self._readers) or self._readers[at] >= following
+
+
+def _when(read: GradRead) -> int:
+    return read.at
 
 
 def _used(analysis: Analysis, gradient: int, start: int, end: int) -> bool:
     """Whether an op computed with it."""
-    ops = (analysis.capture.ops[index] for index in analysis.capture.readers.get(gradient, ()) if start <= index < end)
+    capture, readers = analysis.capture, analysis.capture.readers.get(gradient, ())
+    ops = (capture.ops[readers[at]] for at in range(bisect_left(readers, start), bisect_left(readers, end)))
     return any(all(write.tensor != gradient for write in op.writes) for op in ops)
 
 

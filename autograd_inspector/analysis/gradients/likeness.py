@@ -14,6 +14,7 @@ from autograd_inspector.source.writing import written
 _DEEPEST = 48
 """So many ops back two computations are compared."""
 _OPERANDS = 2
+_ANYTHING = OpKind.DRAWS | OpKind.LEAVES_UNSET
 COMPUTED_UNLIKE = Trait.STEP | Trait.FUNCTION | Trait.DRAWS | Trait.UNTOLD | Trait.BACKWARD
 """What may give another result each time."""
 
@@ -53,7 +54,7 @@ class Likeness:
             or made.has(COMPUTED_UNLIKE)
             or made.writes
             or (not made.inputs and not self._constant(made, tensor))
-            or is_a(made.name, OpKind.DRAWS | OpKind.LEAVES_UNSET)
+            or is_a(made.name, _ANYTHING)
             or tensor not in made.outputs
         ):
             return self._numbered("value", tensor, version)

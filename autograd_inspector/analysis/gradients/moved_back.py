@@ -13,9 +13,12 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
+
+_ASIDE = Trait.STEP | Trait.BACKWARD
 
 _DEEPEST = 6
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
@@ -58,8 +61,8 @@ def _moves(analysis: Analysis) -> dict[int, list[Move]]:
     capture = analysis.capture
     by_memory = {capture.tensors[tensor].storage: tensor for tensor in capture.optimized}
     moves: dict[int, list[Move]] = {}
-    for op in capture.ops:
-        if op.writes and len(op.inputs) == 2 and is_a(op.name, _SUMS) and not op.has(Trait.STEP | Trait.BACKWARD):
+    for op in writing(capture):
+        if len(op.inputs) == 2 and is_a(op.name, _SUMS) and not op.has(_ASIDE):
             tensor = by_memory.get(op.writes[0].storage, -1)
             if tensor >= 0 and len(op.writes) == 1:
                 moves.setdefault(tensor, []).append((op, op.inputs[1], is_a(op.name, OpKind.SUBTRACTS)))

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.op import Op, Trait
 
 _ASIDE = Trait.STEP | Trait.EXPORT | Trait.COLLECTIVE
@@ -33,7 +34,7 @@ def replaced_terms(analysis: Analysis) -> Iterator[ReplacedTerms]:
     """Of what parameters starve without, and of gradients that a backward computes."""
     capture = analysis.capture
     unread = _Unread(analysis)
-    zeros = [op for op in capture.ops if is_a(op.name, OpKind.RETURNS_ZEROS) and unread(op)]
+    zeros = [op for op in ops_of(capture, OpKind.RETURNS_ZEROS) if unread(op)]
     if not zeros or not (capture.steps or capture.backwards):
         return
     told: set[int] = set()

@@ -16,6 +16,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.estimator_terms import signs_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.tensor import TensorRecord
@@ -39,12 +40,12 @@ class Estimator(Struct, frozen=True):
 def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
     """Each sum that is one, once a line."""
     tensors = analysis.capture.tensors
-    if not any(map(partial(_takes_out, tensors), analysis.capture.ops)):
+    if not any(map(partial(_takes_out, tensors), ops_of(analysis.capture, _TAKES_OUT))):
         return
     told: set[int] = set()
     leaves = Leaves(analysis.capture, analysis.flow)
-    for op in analysis.capture.ops:
-        if not is_a(op.name, SUMS) or op.writes or op.has(_ASIDE) or op.site in told:
+    for op in ops_of(analysis.capture, SUMS):
+        if op.writes or op.has(_ASIDE) or op.site in told:
             continue
         if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
             continue
@@ -59,8 +60,6 @@ def _takes_out(tensors: Sequence[TensorRecord], op: Op) -> bool:
 
     Where no op of the program does so, no sum need be taken apart.
     """
-    if not is_a(op.name, _TAKES_OUT):
-        return False
     return is_a(op.name, OpKind.DETACHES) or any(not tensors[output].requires_grad for output in op.outputs)
 
 

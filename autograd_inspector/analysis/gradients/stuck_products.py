@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import any_of
 from autograd_inspector.analysis.sure_zeros import surely_zero
 from autograd_inspector.model.op import Op, Trait
 
@@ -33,7 +34,7 @@ class StuckProduct(Struct, frozen=True):
 
 def stuck_products(analysis: Analysis) -> Iterator[StuckProduct]:
     """Each line once, as far as no gradient comes to the parameters in another way."""
-    if not analysis.returns_zeros and not any(is_a(op.name, OpKind.ZEROES) for op in analysis.capture.ops):
+    if not analysis.returns_zeros and not any_of(analysis.capture, OpKind.ZEROES):
         return
     products: dict[int, tuple[Op, tuple[int, int]]] = {}
     for node in analysis.capture.nodes:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 
@@ -25,7 +26,7 @@ def trained_targets(analysis: Analysis) -> Iterator[TrainedTarget]:
     """The last time that a step learns like that."""
     capture = analysis.capture
     run = next(analysis.timeline.backwards.before(len(capture.ops) + 1), None)
-    losses = [op for op in capture.ops if is_a(op.name, OpKind.TARGETED) and len(op.inputs) > 1]
+    losses = [op for op in ops_of(capture, OpKind.TARGETED) if len(op.inputs) > 1]
     targets = {op.inputs[1]: op for op in losses if _learns(analysis, op)}
     if run is None or not targets:
         return

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import HookEnds
@@ -47,8 +48,8 @@ def _found(analysis: Analysis, hooks: tuple[TensorHook, ...], ends: HookEnds) ->
     within: set[int] = set()
     computed: set[int] = set()
     """Gradients that the hook asked for, and what is computed of them."""
-    for op in capture.ops:
-        if not op.has(Trait.BACKWARD) or not any(f.function == function for f in capture.site(op.site)):
+    for op in having(capture, Trait.BACKWARD):
+        if not any(f.function == function for f in capture.site(op.site)):
             continue
         within.add(op.index)
         if op.name == _DIFFERENTIATES:

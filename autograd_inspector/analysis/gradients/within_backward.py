@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
 
@@ -54,7 +55,7 @@ def cuts_within(analysis: Analysis) -> Iterator[CutWithin]:
 def saved_intermediates(analysis: Analysis) -> Iterator[SavedIntermediate]:
     """Each Function once, where such values go into a gradient that is differentiated."""
     capture, told = analysis.capture, set[str]()
-    returned = {tensor for op in capture.ops if op.has(Trait.FUNCTION) for tensor in op.outputs}
+    returned = {tensor for op in having(capture, Trait.FUNCTION) for tensor in op.outputs}
     for op, function, run in _within(analysis):
         if function in told or is_a(op.name, _FLAT):
             continue

@@ -13,6 +13,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
 NO_TRAIT = Trait(0)
+_TELLING = Trait.CONSTANT | Trait.PICKS
 _FLAT = OpKind.DRAWS | OpKind.PIECEWISE_CONSTANT
 
 
@@ -64,8 +65,10 @@ def idle_edges(capture: Capture, node: Node) -> tuple[tuple[int, int], ...]:
     if node_is_a(node.name, _FLAT):
         return node.edges
     op = capture.ops[node.op] if node.op >= 0 else None
-    if op is None or constant(capture, op):
-        return node.edges if op is not None else ()
+    if op is None or not (op.has(_TELLING) or is_a(op.name, OpKind.DIVIDES)):
+        return ()
+    if constant(capture, op):
+        return node.edges
     picks = op.has(Trait.PICKS) and capture.tensors[op.inputs[-1]].requires_grad
     return node.edges[-1:] if picks else ()
 

@@ -14,9 +14,11 @@ from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.losses.measured import measured
 from autograd_inspector.analysis.losses.walks import is_light
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import differentiated
 from autograd_inspector.analysis.signed_sums import SUMS
 from autograd_inspector.model.op import Op, Trait
 
+_COMPARES = OpKind.MEASURES | OpKind.SUBTRACTS
 _MOST = 32
 """Ops between a target and the network that it was computed with."""
 
@@ -43,13 +45,12 @@ def bootstrapped(analysis: Analysis) -> Iterator[Bootstrapped]:
     """
     capture, leaves = analysis.capture, Leaves(analysis.capture, analysis.flow)
     told: set[object] = set()
-    for index in sorted({node.op for node in capture.nodes if node.op >= 0}):
-        op = capture.ops[index]
+    for op in differentiated(capture, _COMPARES):
         if op.has(Trait.BACKWARD) or len(op.inputs) < 2 or line_of(analysis, op.site) in told:
             continue
         if not all(capture.tensors[tensor].requires_grad for tensor in op.inputs[:2]):
             continue
-        if not (is_a(op.name, OpKind.MEASURES) or (is_a(op.name, OpKind.SUBTRACTS) and not op.writes)):
+        if op.writes and not is_a(op.name, OpKind.MEASURES):
             continue
         found = _found(analysis, leaves, op)
         if found is not None and (is_a(op.name, OpKind.MEASURES) or measured(capture, op)):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.losses.given import computed_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import differentiated, ops_of
 from autograd_inspector.model.op import Op, Trait
 
 Given = Literal["distribution", "probabilities", "scores"]
@@ -27,6 +28,7 @@ _WRONG: dict[Expected, tuple[Given, ...]] = {
     "log-probabilities": ("distribution", "probabilities", "scores"),
 }
 _TAKES = OpKind.TAKES_SCORES | OpKind.TAKES_LOGITS
+_ANY = _TAKES | OpKind.TAKES_LOGS
 _UNBOUNDED = OpKind.MATRIX_MULTIPLIES | OpKind.CONVOLVES
 
 
@@ -47,10 +49,9 @@ class WrongInput(Struct, frozen=True):
 def wrong_inputs(analysis: Analysis) -> Iterator[WrongInput]:
     """Each pair of lines once; of what a backward went through."""
     told: set[object] = set()
-    used = {node.op for node in analysis.capture.nodes}
-    for op in analysis.capture.ops:
+    for op in differentiated(analysis.capture, _ANY):
         expected = _expected_by(op.name)
-        if expected is None or op.index not in used or op.has(Trait.BACKWARD):
+        if expected is None or op.has(Trait.BACKWARD):
             continue
         made = computed_by(analysis, op.inputs[0]) if op.inputs else None
         given = _kind(made) if made is not None else None
@@ -81,8 +82,8 @@ def swapped(analysis: Analysis) -> Iterator[Swapped]:
     """Each line once. A target that is learned itself is a distribution, and no layer's unbounded result."""
     told: set[object] = set()
     tensors = analysis.capture.tensors
-    for op in analysis.capture.ops:
-        if not is_a(op.name, _TAKES) or op.has(Trait.BACKWARD):
+    for op in ops_of(analysis.capture, _TAKES):
+        if op.has(Trait.BACKWARD):
             continue
         if len(op.inputs) < 2 or tensors[op.inputs[0]].requires_grad or not tensors[op.inputs[1]].requires_grad:
             continue

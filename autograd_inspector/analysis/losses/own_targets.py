@@ -14,6 +14,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.callers import callee
 from autograd_inspector.analysis.gradients.likeness import Likeness
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelsShared
 
@@ -42,11 +43,9 @@ def own_targets(analysis: Analysis) -> Iterator[OwnTarget]:
     """
     likeness = Likeness(analysis)
     rounds: dict[object, list[tuple[Op, OwnTarget | None]]] = {}
-    for index in sorted({node.op for node in analysis.capture.nodes if node.op >= 0}):
+    for index in _comparing(analysis.capture):
         op = analysis.capture.ops[index]
-        if op.has(Trait.BACKWARD) or len(op.inputs) < 2:
-            continue
-        if is_a(op.name, OpKind.MEASURES) or op.name == _DIVERGENCE:
+        if not op.has(Trait.BACKWARD) and len(op.inputs) >= 2:
             rounds.setdefault(line_of(analysis, op.site), []).append((op, _found(analysis, likeness, op)))
     twice = any(run.create_graph for run in analysis.capture.backwards)
     for found in rounds.values() if not twice else ():
@@ -55,6 +54,11 @@ def own_targets(analysis: Analysis) -> Iterator[OwnTarget]:
         apart = all(steps.places(one.index, other.index) for (one, _), (other, _) in pairwise(found))
         if len(found) > 1 and len(pairs) == len(found) and apart:
             yield pairs[0]
+
+
+def _comparing(capture: Capture) -> Iterator[int]:
+    called = capture.op_index.called(lambda name: is_a(name, OpKind.MEASURES) or name == _DIVERGENCE)
+    return filter(capture.op_index.in_graphs.__contains__, called)
 
 
 def _found(analysis: Analysis, likeness: Likeness, op: Op) -> OwnTarget | None:

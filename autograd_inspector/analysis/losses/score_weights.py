@@ -17,6 +17,7 @@ from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.losses.walks import is_light
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import any_of, differentiated
 from autograd_inspector.model.op import Op, Trait
 
 _HANDED_ON = (
@@ -49,13 +50,13 @@ class ScoreWeight(Struct, frozen=True):
 def score_weights(analysis: Analysis, sources: GradientSources) -> Iterator[ScoreWeight]:
     """Each line once."""
     capture, leaves = analysis.capture, Leaves(analysis.capture, analysis.flow)
-    if not any(is_a(op.name, OpKind.DRAWS | OpKind.SELECTS) for op in capture.ops):
+    if not any_of(capture, OpKind.DRAWS | OpKind.SELECTS):
         return
     told: set[object] = set()
     stepped: dict[int, frozenset[int]] | None = None
-    for index in sorted({node.op for node in capture.nodes if node.op >= 0}):
-        op = capture.ops[index]
-        if not is_a(op.name, OpKind.MULTIPLIES) or op.has(Trait.BACKWARD) or len(op.inputs) != 2:
+    for op in differentiated(capture, OpKind.MULTIPLIES):
+        index = op.index
+        if op.has(Trait.BACKWARD) or len(op.inputs) != 2:
             continue
         if not all(capture.tensors[tensor].requires_grad for tensor in op.inputs):
             continue

@@ -12,10 +12,14 @@ from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.losses.idle_namesakes import IdleNamesakes, idle_namesakes
 from autograd_inspector.analysis.modules.sharing import Sharing, shared_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import differentiated
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 
 _MOST = 200
 """Ops behind a side of a loss that are looked at."""
+
+
+_COMPARES = OpKind.MEASURES | OpKind.SUBTRACTS
 
 
 class SharedTarget(Struct, frozen=True):
@@ -37,12 +41,9 @@ class SharedTarget(Struct, frozen=True):
 def shared_targets(analysis: Analysis) -> Iterator[SharedTarget]:
     """Each line once."""
     told: set[object] = set()
-    for index in sorted({node.op for node in analysis.capture.nodes if node.op >= 0}):
-        op = analysis.capture.ops[index]
+    for op in differentiated(analysis.capture, _COMPARES | OpKind.TARGETED):
         line = line_of(analysis, op.site)
-        compares = is_a(op.name, OpKind.MEASURES | OpKind.SUBTRACTS) or (
-            is_a(op.name, OpKind.TARGETED) and not is_a(op.name, OpKind.TAKES_CLASSES)
-        )
+        compares = is_a(op.name, _COMPARES) or not is_a(op.name, OpKind.TAKES_CLASSES)
         if compares and len(op.inputs) > 1 and not op.has(Trait.BACKWARD) and line not in told:
             found = _found(analysis, op)
             if found is not None:

@@ -8,8 +8,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModuleHookRegistered
+
+_ASIDE = Trait.BACKWARD | Trait.INNER
 
 _SAME = OpKind.DETACHES | OpKind.ALIASES
 _FORWARD = "forward_hook"
@@ -30,8 +33,8 @@ class WithItself(Struct, frozen=True):
 def with_itself(analysis: Analysis) -> Iterator[WithItself]:
     """Each line once, where every call there does so and a loss was computed with the result."""
     by_line: dict[object, list[Op]] = {}
-    for op in analysis.capture.ops:
-        if is_a(op.name, OpKind.MEASURES) and len(op.inputs) == 2 and not op.has(Trait.BACKWARD | Trait.INNER):
+    for op in ops_of(analysis.capture, OpKind.MEASURES):
+        if len(op.inputs) == 2 and not op.has(_ASIDE):
             by_line.setdefault(line_of(analysis, op.site), []).append(op)
     if not any(_is_same(analysis, op) for calls in by_line.values() for op in calls):
         return

@@ -12,6 +12,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import differentiated
 from autograd_inspector.model.op import Op, Trait
 
 
@@ -35,10 +36,13 @@ def written_targets(analysis: Analysis) -> Iterator[WrittenTarget]:
     """
     capture, leaves = analysis.capture, Leaves(analysis.capture, analysis.flow)
     told: set[object] = set()
-    for index in sorted({node.op for node in capture.nodes if node.op >= 0}):
-        op = capture.ops[index]
-        targeted = is_a(op.name, OpKind.TARGETED) and not is_a(op.name, OpKind.TAKES_LOGS)
-        if not targeted or op.has(Trait.BACKWARD) or len(op.inputs) < 2 or line_of(analysis, op.site) in told:
+    for op in differentiated(capture, OpKind.TARGETED):
+        if (
+            is_a(op.name, OpKind.TAKES_LOGS)
+            or op.has(Trait.BACKWARD)
+            or len(op.inputs) < 2
+            or line_of(analysis, op.site) in told
+        ):
             continue
         found = _found(analysis, leaves, op)
         if found is not None:

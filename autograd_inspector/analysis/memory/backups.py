@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.ledger import Ledger, written_from
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 
@@ -36,20 +37,18 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
     capture = analysis.capture
     parameters = _by_storage(analysis)
     of_models = {record.storage for record in capture.tensors if record.of_model}
-    steps_of: dict[int, list[int]] = {}
+    steps_of = _Steps(analysis)
     looked_at: dict[int, bool] = {}
     swaps = _Swaps(analysis)
-    for taken in capture.ops:
-        if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
+    for taken in ops_of(capture, OpKind.COPIES):
+        if taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
             continue
         if capture.tensors[taken.outputs[0]].storage in of_models:
             continue  # A model was copied.
         tensor = parameters.get(capture.tensors[taken.inputs[0]].storage, -1)
         if tensor < 0 or any(index > taken.index for index in capture.readers.get(taken.outputs[0], ())):
             continue
-        if tensor not in steps_of:
-            steps_of[tensor] = _steps_with(analysis, tensor)
-        steps = steps_of[tensor]
+        steps = steps_of.moving(tensor)
         at = bisect_left(steps, taken.index)
         written = _written(analysis, tensor, taken, steps[at]) if at < len(steps) else None
         if written is None and 0 < at < len(steps):
@@ -84,22 +83,33 @@ def _by_storage(analysis: Analysis) -> dict[int, int]:
     return {record.storage: record.id for record in records if record.storage >= 0}
 
 
-def _steps_with(analysis: Analysis, tensor: int) -> list[int]:
-    """The ops that stand for the steps that met a gradient of a parameter.
+class _Steps:
+    """The steps by the parameters of which they met a gradient."""
 
-    None, where an optimizer has it that is not torch's own: its step() may put back what it had kept itself.
-    """
-    holders = analysis.timeline.holders((tensor,))
-    optimizers = analysis.capture.placement.optimizers
-    if not all(optimizers[number].module.startswith("torch.optim.") for number in holders):
-        return []
-    steps = (
-        step
-        for number in holders
-        for step in analysis.timeline.steps_of(number).all
-        if any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
-    )
-    return sorted(step.op for step in steps)
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    def moving(self, tensor: int) -> Sequence[int]:
+        """The ops that stand for the steps that met a gradient of a parameter.
+
+        None, where an optimizer has it that is not torch's own: its step() may put back what it had kept itself.
+        """
+        optimizers = self._analysis.capture.placement.optimizers
+        holders = self._analysis.timeline.holders((tensor,))
+        if not all(optimizers[number].module.startswith("torch.optim.") for number in holders):
+            return ()
+        steps = self._met.get(tensor, {})
+        return sorted(op for op, optimizer in steps.items() if optimizer in holders)
+
+    @cached_property
+    def _met(self) -> dict[int, dict[int, int]]:
+        """Parameter -> the steps that met a gradient of it, each with its optimizer."""
+        met: dict[int, dict[int, int]] = {}
+        for step in self._analysis.capture.steps:
+            for parameter in step.parameters:
+                if parameter.gradient >= 0:
+                    met.setdefault(parameter.tensor, {})[step.op] = step.optimizer
+        return met
 
 
 def _written(analysis: Analysis, tensor: int, taken: Op, end: int) -> Op | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op
 
@@ -46,7 +47,7 @@ class CameFrom:
 def _pairs(capture: Capture) -> Iterator[tuple[int, int]]:
     """(tensor that came out of a pickle, the tensor that went into it)."""
     written: dict[_Kinds, list[list[int]]] = {}
-    for stretch in _stretches(op for op in capture.ops if is_a(op.name, OpKind.PICKLES | OpKind.UNPICKLES)):
+    for stretch in _stretches(ops_of(capture, OpKind.PICKLES | OpKind.UNPICKLES)):
         if is_a(stretch[0].name, OpKind.UNPICKLES):
             came = [op.outputs[0] for op in stretch if op.outputs]
             went = written.get(_kinds(capture, came), ())

@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.memory.ledger import ASIDE, Ledger
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait
 
 
@@ -50,7 +51,7 @@ def _taken(analysis: Analysis) -> dict[int, tuple[int, Op]]:
     """
     tensors = analysis.capture.tensors
     owned = {tensors[t].storage: t for t in analysis.optimized_trainable if tensors[t].storage >= 0}
-    rebound = {write.tensor: op.index for op in analysis.capture.ops if assigns(op) for write in op.writes}
+    rebound = {write.tensor: op.index for op in writing(analysis.capture) if assigns(op) for write in op.writes}
     found: dict[int, tuple[int, Op]] = {}
     for op in analysis.capture.ops if owned else ():
         if is_a(op.name, OpKind.RESHAPES) and len(op.inputs) == len(op.outputs) == 1 and not op.has(ASIDE):

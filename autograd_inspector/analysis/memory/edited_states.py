@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import calls_of
 from autograd_inspector.model.op import Op, Trait
 
 _ASIDE = Trait.STEP | Trait.BACKWARD
@@ -30,8 +31,8 @@ def edited_states(analysis: Analysis) -> Iterator[EditedState]:
     """One for each line that loads, of entries that it did not take itself, and of a model that goes on with the edits."""
     found: dict[int, list[tuple[int, Op, Op, Op, Op]]] = {}
     sites = analysis.capture.sites
-    for op in analysis.capture.ops:
-        if op.name == "copy_" and op.site >= 0 and sites[op.site].through == "Module.load_state_dict":
+    for op in calls_of(analysis.capture, "copy_"):
+        if op.site >= 0 and sites[op.site].through == "Module.load_state_dict":
             edited = _edited(analysis, op)
             if edited is not None:
                 found.setdefault(op.site, []).append(edited)

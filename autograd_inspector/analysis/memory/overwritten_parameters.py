@@ -6,8 +6,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
+
+_ASIDE = Trait.STEP | Trait.BACKWARD
 
 _COPYING = (
     OpKind.DETACHES | OpKind.COPIES | OpKind.COPIES_INTO | OpKind.CONVERTS
@@ -35,8 +38,8 @@ def overwritten(capture: Capture, flow: DataFlow) -> tuple[Overwritten, ...]:
     storages = {capture.tensors[t].storage: t for t in sorted(trained)}
     storages.pop(-1, None)
     copies: dict[tuple[int, int], list[Op]] = {}
-    for op in capture.ops:
-        if not op.writes or op.has(Trait.STEP | Trait.BACKWARD):
+    for op in writing(capture):
+        if op.has(_ASIDE):
             continue
         for tensor in {storages[write.storage] for write in op.writes if write.storage in storages}:
             for source in _sources(capture, flow, op, tensor, storages):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import calls_of
 from autograd_inspector.model.op import Op, Trait, Write
 
 _ASIDE = Trait.STEP | Trait.BACKWARD
@@ -34,8 +35,8 @@ def overwritten_slots(analysis: Analysis) -> Iterator[OverwrittenSlot]:
     read.
     """
     told: set[object] = set()
-    for op in analysis.capture.ops:
-        if op.name != "__getitem__" or len(op.outputs) != 1 or not op.inputs or op.has(_ASIDE):
+    for op in calls_of(analysis.capture, "__getitem__"):
+        if len(op.outputs) != 1 or not op.inputs or op.has(_ASIDE):
             continue
         line = line_of(analysis, op.site)
         found = _overwritten(analysis, op) if line not in told else None

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import TensorHeld
 from autograd_inspector.source.repeated_operands import repeats_an_entry
@@ -38,8 +39,8 @@ def repeated_entries(analysis: Analysis) -> Iterator[RepeatedEntries]:
     told: set[object] = set()
     stored = {(event.at, event.tensor): event for event in analysis.capture.events_of(TensorHeld)}
     since: dict[int, int] = {}
-    for op in analysis.capture.ops:
-        if not is_a(op.name, _TOGETHER) or len(op.inputs) < 2 or op.has(Trait.BACKWARD):
+    for op in ops_of(analysis.capture, _TOGETHER):
+        if len(op.inputs) < 2 or op.has(Trait.BACKWARD):
             continue
         if any(repeats_an_entry(frame.expression) for frame in analysis.capture.site(op.site)[:1]):
             continue

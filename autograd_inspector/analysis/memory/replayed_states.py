@@ -13,6 +13,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait
 
 _NEAR = 4
@@ -50,10 +51,7 @@ def _written_between(analysis: Analysis) -> Iterator[int]:
     """Tensors of no model that hold no graph, and that the program writes to with grad mode off, as a whole."""
     capture = analysis.capture
     written = dict.fromkeys(
-        write.tensor
-        for op in capture.ops
-        if op.writes and not op.recorded and not op.has(_ASIDE)
-        for write in op.writes
+        write.tensor for op in writing(capture) if not op.recorded and not op.has(_ASIDE) for write in op.writes
     )
     for tensor in written:
         record = capture.tensors[tensor]

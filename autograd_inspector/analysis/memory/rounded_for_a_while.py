@@ -13,6 +13,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op
 
@@ -30,7 +31,7 @@ class RoundedForAWhile(Struct, frozen=True):
 def rounded_for_a_while(analysis: Analysis) -> Iterator[RoundedForAWhile]:
     """One for each line that converts to fewer bits."""
     found: dict[int, list[tuple[int, Op, Op, Step]]] = {}
-    converting = {write.tensor for op in analysis.capture.ops if assigns(op) for write in op.writes}
+    converting = {write.tensor for op in writing(analysis.capture) if assigns(op) for write in op.writes}
     steps = _steps(analysis, analysis.optimized_trainable & converting)
     for tensor in sorted(steps):
         pair = _rounded(analysis, tensor, steps[tensor])

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.program_events import NamedAgain
@@ -44,7 +45,7 @@ def second_names(analysis: Analysis) -> Iterator[SecondName]:
     """One for each statement that gave the name, or each line that overwrites an input."""
     query = _SecondNames(analysis)
     told: set[tuple[object, ...]] = set()
-    for op in analysis.capture.ops:
+    for op in writing(analysis.capture):
         for write in op.writes if not op.has(_ASIDE) else ():
             found = query.of(op, write)
             if found is not None:

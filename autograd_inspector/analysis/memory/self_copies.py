@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait
 
 _ASIDE = Trait.STEP | Trait.BACKWARD
@@ -60,10 +61,10 @@ def self_copies(analysis: Analysis) -> Iterator[SelfCopy]:
 
 def _written_over(analysis: Analysis) -> Iterator[tuple[Op, bool]]:
     """(an op that writes one tensor over another, whether it averages them), in program order."""
-    for op in analysis.capture.ops:
+    for op in writing(analysis.capture):
         averages = is_a(op.name, _AVERAGES)
         over = (averages or is_a(op.name, OpKind.COPIES_INTO)) and not op.has(_ASIDE) and len(op.inputs) == 2
-        if over and op.writes and analysis.capture.tensors[op.inputs[0]].storage >= 0:
+        if over and analysis.capture.tensors[op.inputs[0]].storage >= 0:
             yield op, averages
 
 

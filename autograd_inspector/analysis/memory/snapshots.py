@@ -13,6 +13,7 @@ from autograd_inspector.analysis.memory.restored import region
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
+_WEIGHS = OpKind.MULTIPLIES | OpKind.DIVIDES
 _JOINS = OpKind.STACKS | OpKind.CONCATENATES
 _ASIDE = Trait.STEP | Trait.BACKWARD
 _MEETS = OpKind.COPIES_INTO | OpKind.SUBTRACTS | OpKind.COMPARES | _JOINS
@@ -80,7 +81,7 @@ def _addend(analysis: Analysis, tensor: int, read: int) -> tuple[int, int]:
     tensors, ops = analysis.capture.tensors, analysis.capture.ops
     while (birth := tensors[tensor].birth) >= 0:
         made = ops[birth]
-        weighted = is_a(made.name, OpKind.MULTIPLIES | OpKind.DIVIDES) and len(made.inputs) == 1
+        weighted = is_a(made.name, _WEIGHS) and len(made.inputs) == 1
         if made.writes or not (weighted or (is_a(made.name, OpKind.ADDS) and made.inputs)):
             break
         tensor, read = made.inputs[-1], birth

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModelLoaded
 
@@ -59,8 +60,8 @@ class _Copies:
         tensors = self._capture.tensors
         self._made: dict[int, list[Op]] = {}
         """Memory -> the ops that copied it as a whole."""
-        for op in self._capture.ops:
-            if is_a(op.name, OpKind.COPIES) and len(op.inputs) == len(op.outputs) == 1 and not op.has(_ASIDE):
+        for op in ops_of(self._capture, OpKind.COPIES):
+            if len(op.inputs) == len(op.outputs) == 1 and not op.has(_ASIDE):
                 source, copy = tensors[op.inputs[0]], tensors[op.outputs[0]]
                 if source.storage != copy.storage and source.nbytes == copy.nbytes:
                     self._made.setdefault(source.storage, []).append(op)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 
@@ -29,9 +30,9 @@ def exported_in_eval(analysis: Analysis) -> Iterator[ExportedInEval]:
     """One record for each captured model: its first such op that a stepped parameter is trained through."""
     capture = analysis.capture
     told: set[tuple[int, str]] = set()
-    for op in capture.ops:
+    for op in having(capture, Trait.EVALUATES):
         call = capture.calls[op.call] if op.call >= 0 else None
-        if call is None or not op.has(Trait.EVALUATES) or op.has(Trait.BACKWARD | Trait.INNER):
+        if call is None or op.has(Trait.BACKWARD | Trait.INNER):
             continue
         if call.type != _CAPTURED or not call.training or (call.root, call.path) in told:
             continue

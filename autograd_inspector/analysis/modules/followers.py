@@ -13,6 +13,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.following import Ends, followed_models, moved_by_steps, named_in
 from autograd_inspector.analysis.modules.training_modes import within
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 from autograd_inspector.model.tensor import TensorRecord
@@ -52,7 +53,7 @@ def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
     if not capture.steps or capture.history.folded:
         return
     moved = moved_by_steps(analysis)
-    written = {write.tensor for op in capture.ops for write in op.writes}
+    written = {write.tensor for op in writing(capture) for write in op.writes}
     memory = {capture.tensors[tensor].storage for tensor in written}
     pairs = followed_models(analysis, moved)
     for (root, path, copy_root, copy_path), ops in pairs.items():

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.training_modes import within
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.tensor import TensorRecord
 
@@ -32,7 +33,7 @@ def followed_models(analysis: Analysis, moved: set[int]) -> dict[Ends, list[Op]]
     owned = {capture.tensors[tensor].storage: tensor for tensor in owners}
     trained = {capture.tensors[tensor].storage: tensor for tensor in moved}
     found: dict[Ends, dict[int, list[Op]]] = {}
-    for op in capture.ops:
+    for op in writing(capture):
         for write in () if op.has(_ASIDE) or op.recorded else op.writes:
             target = capture.tensors[owned.get(write.storage, write.tensor)]
             if target.kind != "parameter" or target.id in capture.optimized or not target.names:

@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.train_mode_effects import each_once
 from autograd_inspector.analysis.modules.training_modes import into_train_mode
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having, ops_of
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 
@@ -31,10 +32,10 @@ class MaskedRatio(Struct, frozen=True):
 def masked_ratios(analysis: Analysis) -> Iterator[MaskedRatio]:
     """One record for each line that computes such a ratio."""
     capture, told = analysis.capture, set[int]()
-    if not any(op.has(Trait.DRAWS) and not op.recorded for op in capture.ops):
+    if all(op.recorded for op in having(capture, Trait.DRAWS)):
         return
-    for op in capture.ops:
-        if not op.recorded or op.site in told or not is_a(op.name, OpKind.EXPONENTIATES) or len(op.inputs) != 1:
+    for op in ops_of(capture, OpKind.EXPONENTIATES):
+        if not op.recorded or op.site in told or len(op.inputs) != 1:
             continue
         told.add(op.site)
         found = _ratio(analysis, op)

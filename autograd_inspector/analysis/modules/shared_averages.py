@@ -15,6 +15,7 @@ from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.memory.restored import copied_in
 from autograd_inspector.analysis.modules.following import operands
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import Op, Trait, Write
 
 _ASIDE = Trait.STEP | Trait.BACKWARD
@@ -64,7 +65,7 @@ def _copied_back(analysis: Analysis, moved: set[int]) -> dict[int, dict[int, Op]
     tensors = analysis.capture.tensors
     by_storage = {tensors[t].storage: t for t in moved if tensors[t].storage >= 0}
     found: dict[int, dict[int, Op]] = {}
-    for op in analysis.capture.ops:
+    for op in writing(analysis.capture):
         for write in op.writes if not op.has(_ASIDE) else ():
             target = write.tensor if write.tensor in moved else by_storage.get(write.storage, -1)
             source = op.inputs[0] if assigns(op) and op.inputs else copied_in(op, write)
@@ -81,7 +82,7 @@ def _rounds(analysis: Analysis, moved: set[int], averages: Collection[int]) -> d
     """(line that updates averages, steps until then) -> what it mixes into each."""
     capture = analysis.capture
     found: dict[tuple[int, int], _Updates] = {}
-    for op in capture.ops:
+    for op in writing(capture):
         for write in op.writes if not op.has(_ASIDE) and not op.recorded else ():
             if write.storage in averages:
                 sources = mixed_in(analysis, op, write, moved)

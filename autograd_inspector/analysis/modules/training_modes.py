@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import ModuleCall, Op, Trait
@@ -116,7 +117,7 @@ class Modes:
 
     @cached_property
     def _evaluating(self) -> list[Op]:
-        return [op for op in self._capture.ops if op.call >= 0 and op.has(Trait.EVALUATES)]
+        return [op for op in having(self._capture, Trait.EVALUATES) if op.call >= 0]
 
     @cached_property
     def _not_drawing(self) -> list[ModuleCall]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.places import Place
 from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, Parts, differs, each_once
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.op import ModuleCall, Op
 from autograd_inspector.model.program_events import ModeSwitched
 
@@ -24,8 +25,8 @@ def undone_statistics(analysis: Analysis) -> Iterator[InTrainMode]:
     told = {op.index for ops in parts.affected().values() for op in ops}
     pairs: dict[Place, tuple[ModeSwitched, ModeSwitched] | None] = {}
     found: dict[tuple[int, int], list[tuple[Op, ModuleCall, ModeSwitched, ModeSwitched]]] = {}
-    for op in capture.ops:
-        if op.call < 0 or op.index in told or not is_a(op.name, OpKind.KEEPS_STATISTICS) or not differs(capture, op):
+    for op in ops_of(capture, OpKind.KEEPS_STATISTICS):
+        if op.call < 0 or op.index in told or not differs(capture, op):
             continue
         call = capture.calls[op.call]
         place = call.root, call.path

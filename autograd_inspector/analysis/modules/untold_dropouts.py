@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 
 
@@ -21,8 +22,8 @@ def untold_dropouts(analysis: Analysis) -> Iterator[UntoldDropout]:
     """Each line once."""
     told: set[object] = set()
     calls = analysis.capture.calls
-    for op in analysis.capture.ops:
-        if op.call >= 0 and op.has(Trait.UNTOLD) and not calls[op.call].training:
+    for op in having(analysis.capture, Trait.UNTOLD):
+        if op.call >= 0 and not calls[op.call].training:
             line = line_of(analysis, op.site)
             if line not in told:
                 told.add(line)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 
 _ASIDE = Trait.STEP | Trait.BACKWARD
@@ -36,7 +37,7 @@ def updated_in_eval(analysis: Analysis) -> Iterator[UpdatedInEval]:
         return
     trained: dict[tuple[object, int], Op] = {}
     evaluated: dict[tuple[int, str], list[tuple[Op, int, Op]]] = {}
-    for op in capture.ops:
+    for op in writing(capture):
         call = capture.call_of(op)
         if call is None or op.has(_ASIDE):
             continue

@@ -9,10 +9,13 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import AverageLeft
 
 _MOST = 6
+_AVERAGES = OpKind.MULTIPLIES | OpKind.INTERPOLATES
+_ASIDE = Trait.STEP | Trait.BACKWARD
 """So many ops may lie between a gradient and the average that it enters."""
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.CONVERTS | OpKind.DETACHES | OpKind.ALIASES
 
@@ -50,9 +53,8 @@ def averages_not_kept(analysis: Analysis) -> Iterator[AverageNotKept]:
     capture = analysis.capture
     gradients = frozenset().union(*analysis.gradients.values()) if analysis.returns_zeros else frozenset[int]()
     by_site: dict[int, list[Op]] = {}
-    for op in capture.ops if gradients else ():
-        scales = is_a(op.name, OpKind.MULTIPLIES | OpKind.INTERPOLATES) and not op.has(Trait.STEP | Trait.BACKWARD)
-        if scales and op.inputs and not _of_gradient(analysis, op.inputs[0], gradients):
+    for op in ops_of(capture, _AVERAGES) if gradients else ():
+        if not op.has(_ASIDE) and op.inputs and not _of_gradient(analysis, op.inputs[0], gradients):
             by_site.setdefault(op.site, []).append(op)
     ends = sorted(run.end for run in capture.completed_runs)
     for ops in by_site.values():

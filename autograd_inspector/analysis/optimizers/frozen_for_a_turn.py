@@ -6,7 +6,7 @@ line computes it in a forward of the frozen modules, and has trained them before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.losses.summands import summands_of
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import RequiresGradChanged, Step
+from autograd_inspector.model.event import ParameterStep, RequiresGradChanged, Step
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord
 
@@ -61,13 +61,23 @@ def rest_of(
     steps = analysis.timeline.steps_of(optimizer.id).all
     held = dict.fromkeys(optimizer.held) if len(steps) > _FEWEST else ()
     changes = [own for tensor in held if (own := analysis.lifecycle.changes([tensor])) and not own[-1].requires_grad]
-    resting = (own[-1] for own in changes if _rests_since(steps, own[-1].tensor, began(own)))
+    began_at = {own[-1].tensor: began(own) for own in changes}
+    rested = set(_resting(steps, began_at))
+    resting = (own[-1] for own in changes if own[-1].tensor in rested)
     return grouped(resting, lambda change: change.site).values()
 
 
-def _rests_since(steps: Sequence[Step], tensor: int, at: int) -> bool:
-    """Whether steps moved a parameter before, and none since."""
-    met = [(step.at <= at, p) for step in steps for p in step.parameters if p.tensor == tensor]
+def _resting(steps: Sequence[Step], moments: Mapping[int, int]) -> list[int]:
+    """Of parameters, each with a moment, those that steps moved before, and none since."""
+    met: dict[int, list[tuple[bool, ParameterStep]]] = {tensor: [] for tensor in moments}
+    for step in steps if moments else ():
+        for parameter in step.parameters:
+            if parameter.tensor in met:
+                met[parameter.tensor].append((step.at <= moments[parameter.tensor], parameter))
+    return [tensor for tensor, steps_met in met.items() if _rests(steps_met)]
+
+
+def _rests(met: Sequence[tuple[bool, ParameterStep]]) -> bool:
     before, since = ([p for early, p in met if early is wanted] for wanted in (True, False))
     trained = any(p.gradient >= 0 and not p.frozen for p in before)
     return trained and len(since) >= _FEWEST and all(p.frozen and p.gradient < 0 for p in since)

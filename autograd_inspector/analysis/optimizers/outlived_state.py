@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.restored import taken
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import StateSaved
@@ -54,7 +55,7 @@ def _rollbacks(analysis: Analysis) -> Iterator[tuple[Op, Op, tuple[int, ...]]]:
     }
     begun: dict[int, Op] = {}
     last: Op | None = None
-    for op in capture.ops:
+    for op in writing(capture):
         put = [
             (by_storage[write.storage], kept)
             for write in (() if op.has(_ASIDE) else op.writes)

@@ -17,6 +17,7 @@ from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.memory.masks import is_mask, of_its_size
 from autograd_inspector.analysis.memory.restored import copied_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Op, Trait, Write
 
@@ -53,7 +54,7 @@ def revived(analysis: Analysis) -> Iterator[Revived]:
         return
     by_storage = {capture.tensors[t].storage: t for t in analysis.optimized_trainable}
     first: dict[int, _Masked] = {}
-    for op in capture.ops:
+    for op in writing(capture):
         for write in op.writes if not op.has(_ASIDE) else ():
             tensor = write.tensor if write.tensor in analysis.optimized_trainable else by_storage.get(write.storage, -1)
             unmet = tensor >= 0 and tensor not in first

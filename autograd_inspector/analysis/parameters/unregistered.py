@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection
 
+from autograd_inspector.analysis.dataflow import SKIPPED
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import BareTensorHeld, ModelSharded
@@ -30,7 +31,7 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
     inside: dict[int, set[int]] = {}
     ends = sorted(run.end for run in capture.completed_runs)
     for op in capture.ops:
-        if op.call >= 0 and not op.has(Trait.STEP | Trait.BACKWARD):
+        if op.call >= 0 and not op.has(SKIPPED):
             window = bisect_right(ends, op.index)
             for tensor in op.inputs:
                 if tensor in reached and tensor not in held:
@@ -92,7 +93,7 @@ def _only_measured(capture: Capture, gradient: int, back: Collection[int]) -> bo
     for tensor in todo if gradient >= 0 else ():
         for at in capture.readers.get(tensor, ()):
             op = capture.ops[at]
-            if op.has(Trait.STEP | Trait.BACKWARD):
+            if op.has(SKIPPED):
                 continue
             if op.writes or at in back or len(todo) > _MEASURES:
                 return False

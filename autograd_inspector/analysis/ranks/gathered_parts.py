@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.analysis.ranks.beginnings import Names, Places
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.model.capture import Capture
@@ -20,8 +21,8 @@ def gathered_parts(capture: Capture, reductions: Reductions, places: Places, nam
         return
     reduced = {tensor for each in reductions.reached for tensor in each.reduced} | reductions.wrapper_of.keys()
     lines: dict[int, list[int]] = {}
-    for op in capture.ops:
-        if not op.has(Trait.FUNCTION) or len(op.outputs) != 1 or not op.inputs:
+    for op in having(capture, Trait.FUNCTION):
+        if len(op.outputs) != 1 or not op.inputs:
             continue
         dimension = _grown(capture, op)
         maker = _maker(capture, op.inputs[0])

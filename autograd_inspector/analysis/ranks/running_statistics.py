@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import writing
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
@@ -25,7 +26,7 @@ def running_statistics(capture: Capture, same: Mapping[str, Iterable[int]]) -> s
     Also those of which no op of the capture tells how they came about.
     """
     writers: dict[int, list[Op]] = {}
-    for op in capture.ops:
+    for op in writing(capture):
         for write in op.writes:
             writers.setdefault(write.storage, []).append(op)
     return {name for name, tensors in same.items() if _goes_on(capture, set(tensors), writers)}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
@@ -20,7 +21,7 @@ def refused(analysis: Analysis) -> Iterator[Problem]:
         found = says(run.error, TorchError.NO_DERIVATIVE)
         if found is not None and run.nested_in < 0:
             yield from _without_formula(analysis, run, found[0].partition("'")[2].partition("'")[0])
-    for op in analysis.capture.ops:
+    for op in raising(analysis.capture):
         if op.error and says(op.error, TorchError.NOT_FLOATING) and ends(analysis.capture, op):
             yield _integers(analysis, op)
 

@@ -20,6 +20,7 @@ from autograd_inspector.analysis.gradients.reentrant_checkpoints import (
     within_checkpoint,
 )
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
+from autograd_inspector.analysis.ops_of import calls_of
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -87,8 +88,8 @@ def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
     """Reentrant checkpoints that starve parameters while backward has others to run to."""
     runs = analysis.capture.completed_runs
     groups: dict[int, list[Op]] = {}
-    for op in analysis.capture.ops:
-        if op.name == CHECKPOINT and not any(analysis.capture.tensors[t].requires_grad for t in op.outputs):
+    for op in calls_of(analysis.capture, CHECKPOINT):
+        if not any(analysis.capture.tensors[t].requires_grad for t in op.outputs):
             groups.setdefault(op.site, []).append(op)
     for members in groups.values():
         starved = [t for op in members for t in parameters_inside(analysis, op) if t in analysis.without_gradient]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
@@ -96,7 +97,7 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
     """A second derivative through a backward that is marked as not differentiable."""
     marked = {event.function: event.site for event in analysis.capture.events_of(OnceDifferentiable)}
     ops = [analysis.capture.ops[node.op] for node in analysis.nodes_of(run) if node.op >= 0]
-    applied = [op for op in analysis.capture.ops if op.has(Trait.FUNCTION) and op.index < run.start]
+    applied = [op for op in having(analysis.capture, Trait.FUNCTION) if op.index < run.start]
     functions = [*(op for op in ops if op.has(Trait.FUNCTION)), *reversed(applied)]
     blamed = [op for op in functions if op.name.removesuffix(".apply") in marked] or functions
     for op in blamed[:1]:

@@ -12,6 +12,7 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_function
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import raising
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
@@ -104,7 +105,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "In-place operations with autograd" in the autograd notes of the PyTorch documentation; torch.Tensor.expand.
     """
-    for op in analysis.capture.ops:
+    for op in raising(analysis.capture):
         for error, what, fix in _FORBIDDEN if op.error else ():
             if says(op.error, error) and op.has(Trait.STEP):
                 yield _expanded(analysis, op, error) or _in_step(analysis, op, what, fix, error)

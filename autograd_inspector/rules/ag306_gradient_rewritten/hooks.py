@@ -18,6 +18,7 @@ from autograd_inspector.analysis.gradients.zeroing_hooks import (
     zeroing_tensor_hooks,
 )
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.ops_of import having
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
@@ -28,8 +29,8 @@ from autograd_inspector.model.wording import agree, summarize_names
 def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
     """In place on a gradient while backward runs: what hooks are told not to do."""
     seen: set[int] = set()
-    for op in analysis.capture.ops:
-        if not op.has(Trait.BACKWARD) or op.has(Trait.INNER) or op.site in seen:
+    for op in having(analysis.capture, Trait.BACKWARD):
+        if op.has(Trait.INNER) or op.site in seen:
             continue
         for write in op.writes:
             given = _aliased(analysis, write.tensor)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.op_kinds import OpKind
+from autograd_inspector.analysis.ops_of import ops_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op
 
@@ -14,8 +15,8 @@ from autograd_inspector.model.op import Op
 def renormalised(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each frozen parameter: who gave it both may want both, so it is a hint."""
     told: set[int] = set()
-    for op in analysis.capture.ops:
-        if op.writes and is_a(op.name, OpKind.RENORMALISES):
+    for op in ops_of(analysis.capture, OpKind.RENORMALISES):
+        if op.writes:
             for write in op.writes:
                 frozen = not analysis.lifecycle.requires_grad_at(write.tensor, op.index)
                 if analysis.capture.tensors[write.tensor].kind == "parameter" and frozen and write.tensor not in told:
