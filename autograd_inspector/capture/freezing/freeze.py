@@ -11,6 +11,7 @@ import torch
 from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.clipped_iterators import clipped_iterators
+from autograd_inspector.capture.freezing.collected_parameters import collected_parameters
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
 from autograd_inspector.capture.freezing.gradients_gone import gradients_gone
@@ -96,6 +97,7 @@ def freeze(
         *read_attributes(recording),
         *stored_entries(recording),
         *selected_parameters(recording),
+        *collected_parameters(recording),
         *clipped_iterators(recording),
         *groups_made(recording),
         *written_in_loops(recording),

@@ -64,6 +64,7 @@ from autograd_inspector.model.program_events.optimizers import (
     OptionReplaced,
     OptionSet,
     OptionStray,
+    ParametersCollected,
     ParametersRefused,
     ParametersSelected,
     ScalerRefused,
@@ -159,6 +160,7 @@ __all__ = [
     "ParameterRegistered",
     "ParameterWrapped",
     "ParametersConverted",
+    "ParametersCollected",
     "ParametersRefused",
     "ParametersSelected",
     "PlainAttributeSet",
@@ -254,6 +256,7 @@ Event = (
     | ClippedIterator
     | ParametersRefused
     | GroupsMade
+    | ParametersCollected
     | ParametersSelected
     | WrittenInLoop
     | StateLoaded

@@ -184,12 +184,14 @@ class StatementIdle(ProgramEvent, frozen=True):
 class NamedAgain(ProgramEvent, frozen=True):
     """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
 
-    Read off the program's functions. ``alone``: it assigns that name only.
+    Read off the program's functions. ``alone``: it assigns that name only. ``chosen``: the name may be given to
+    something else, as in ``old = new if first else before``.
     """
 
     name: str
     of: str
     alone: bool
+    chosen: bool = False
 
     @property
     def api(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.selections import collected_at
 from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
 from autograd_inspector.analysis.parameters.unoptimized import copied_from, memory_of
 from autograd_inspector.model.finding import Problem
@@ -86,7 +87,13 @@ def _finding(
         if buffers
         else f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change "
         "the model after training.",
-        (*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer created here")),
+        dedupe_locations(
+            [
+                *taken_out(analysis, gone),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
+                *collected_at(analysis, optimizer.site),
+            ]
+        ),
         (*names, *buffers),
     )
 
