@@ -23,6 +23,7 @@ from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.capture.lines.transforms import made_by_vmap
 from autograd_inspector.capture.recording.cutoffs import Cutoffs
+from autograd_inspector.capture.recording.default_dtype import DefaultChange
 from autograd_inspector.capture.recording.exports import Exports
 from autograd_inspector.capture.recording.lineage import Lineage
 from autograd_inspector.capture.recording.pauses import Pause
@@ -62,6 +63,10 @@ class Recording(Records):
     extensions: Extensions = field(default_factory=Extensions)
     state_owners: StateOwners = field(default_factory=StateOwners)
     shared_variables: SharedVariables = field(default_factory=SharedVariables)
+    first_dtype: object = None
+    """The default dtype when the capture began."""
+    default_dtype: DefaultChange | None = None
+    """The call after which it is another one."""
     flight: bool = False
     """Nobody reads the records unless the program raises: a graph like that of the step before need not be walked."""
     recording: bool = True

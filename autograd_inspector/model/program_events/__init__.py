@@ -22,6 +22,7 @@ from autograd_inspector.model.program_events.functions import (
     GradientsReturned,
     HookEnds,
     IndependentResult,
+    DefaultDtypeMet,
     NamedAgain,
     OnceDifferentiable,
     OtherCallRead,
@@ -146,6 +147,7 @@ __all__ = [
     "ModuleHookRegistered",
     "ModuleReattached",
     "ModuleRepeated",
+    "DefaultDtypeMet",
     "NamedAgain",
     "NamesUnmatched",
     "NothingFrozen",
@@ -243,6 +245,7 @@ Event = (
     | SavedTensorUnpacked
     | StartRefused
     | StatementIdle
+    | DefaultDtypeMet
     | NamedAgain
     | IndependentResult
     | HookEnds

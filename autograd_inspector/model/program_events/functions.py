@@ -181,6 +181,20 @@ class StatementIdle(ProgramEvent, frozen=True):
         return f"{self.name}()" if self.called else self.name
 
 
+class DefaultDtypeMet(ProgramEvent, frozen=True):
+    """A function got no dtype and created a tensor of the default one, which the call at ``made`` had changed."""
+
+    made: int
+    name: str
+    before: str
+    after: str
+
+    @property
+    def api(self) -> str:
+        """The call that changed it."""
+        return f"torch.{self.name}()"
+
+
 class NamedAgain(ProgramEvent, frozen=True):
     """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
 
