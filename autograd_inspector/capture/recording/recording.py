@@ -37,7 +37,7 @@ from autograd_inspector.capture.recording.versions import Ledger
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.vitals.collector import Vitals
 from autograd_inspector.model.event import RequiresGradChanged
-from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
+from autograd_inspector.model.program_events import RandomUnderVmap, ReductionUnfinished, StartRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 
 OTHER_THREADS = "Torch also ran in other threads; calls in those were not observed."
@@ -67,6 +67,8 @@ class Recording(Records):
     """The default dtype when the capture began."""
     default_dtype: DefaultChange | None = None
     """The call after which it is another one."""
+    unfinished: ReductionUnfinished | None = None
+    """What to tell if the running forward of a wrapper of one rank is refused."""
     flight: bool = False
     """Nobody reads the records unless the program raises: a graph like that of the step before need not be walked."""
     recording: bool = True
@@ -190,6 +192,8 @@ class Recording(Records):
         if says(text, TorchError.NOT_A_SCALAR, TorchError.GRAD_OUTPUT_SHAPE):
             started = tuple(map(self.id_of, started_from(error.__traceback__)))
             self.events.append(StartRefused(len(self.ops), self.error_site, started))
+        if self.unfinished is not None and says(text, TorchError.DDP_REDUCTION):
+            self.events.append(self.unfinished)
         sent = refused(error.__traceback__)
         self.error_tensor = -1 if sent is None else self.id_of(sent)
         for pause in self.pauses:

@@ -97,6 +97,7 @@ from autograd_inspector.model.program_events.ranks import (
     ModelSharded,
     ReductionContinued,
     ReductionHooked,
+    ReductionUnfinished,
     ReplicasWrapped,
     SamplerIterated,
     SamplerUnused,
@@ -172,6 +173,7 @@ __all__ = [
     "RandomUnderVmap",
     "ReductionContinued",
     "ReductionHooked",
+    "ReductionUnfinished",
     "ReplicasWrapped",
     "RequiresGradCompared",
     "ResultDiscarded",
@@ -292,6 +294,7 @@ Event = (
     | GradientsLeftLocal
     | ModelSharded
     | ReductionHooked
+    | ReductionUnfinished
     | ReductionContinued
     | ShardSyncSet
     | SummandTaken
