@@ -43,12 +43,24 @@ class Collected:
         given = [word.value for word in call.keywords if word.arg in _KEYWORDS] or call.args[:1]
         return list(dict.fromkeys(name for value in given for name in _variables(value)))
 
-    def before(self, span: Span, name: str) -> list[Collecting]:
-        """The statements of the same function that bound the name, or added to what it stands for, from the last binding on."""
+    def receiver(self, span: Span) -> list[str]:
+        """The variable of which the call that stands there takes a method."""
+        match self._source.expression_at(span):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                return [name]
+        return []
+
+    def before(self, span: Span, name: str, *, adding: bool = True) -> list[Collecting]:
+        """The statements of the same function that bound the name, from the last binding on.
+
+        With ``adding`` those as well that added to what it stands for.
+        """
         scope, call = self._source.scope_at(span[0]), self._source.expression_at(span)
         found: list[Collecting] = []
         ways = {} if call is None else self._path(call, scope)
         for node in sorted(self._by_name.get((scope, name), ()), key=lambda node: node.lineno):
+            if not adding and not isinstance(node, (ast.Assign, ast.AnnAssign)):
+                continue
             path = self._path(node, scope)
             if (node.end_lineno or node.lineno) >= span[0] or any(ways.get(at, arm) != arm for at, arm in path.items()):
                 continue

@@ -24,6 +24,7 @@ from autograd_inspector.capture.freezing.lost_writes import lost_writes
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.read_attributes import read_attributes
+from autograd_inspector.capture.freezing.receivers_bound import receivers_bound
 from autograd_inspector.capture.freezing.second_names import second_names
 from autograd_inspector.capture.freezing.selected_parameters import selected_parameters
 from autograd_inspector.capture.freezing.shared_models import shared_models
@@ -98,6 +99,7 @@ def freeze(
         *stored_entries(recording),
         *selected_parameters(recording),
         *collected_parameters(recording),
+        *receivers_bound(recording),
         *clipped_iterators(recording),
         *groups_made(recording),
         *written_in_loops(recording),

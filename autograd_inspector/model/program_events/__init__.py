@@ -24,6 +24,7 @@ from autograd_inspector.model.program_events.functions import (
     IndependentResult,
     DefaultDtypeMet,
     NamedAgain,
+    ReceiverBound,
     OnceDifferentiable,
     OtherCallRead,
     OutputKeptOnContext,
@@ -150,6 +151,7 @@ __all__ = [
     "ModuleRepeated",
     "DefaultDtypeMet",
     "NamedAgain",
+    "ReceiverBound",
     "NamesUnmatched",
     "NothingFrozen",
     "OnceDifferentiable",
@@ -249,6 +251,7 @@ Event = (
     | StatementIdle
     | DefaultDtypeMet
     | NamedAgain
+    | ReceiverBound
     | IndependentResult
     | HookEnds
     | GradientModified

@@ -195,6 +195,17 @@ class DefaultDtypeMet(ProgramEvent, frozen=True):
         return f"torch.{self.name}()"
 
 
+class ReceiverBound(ProgramEvent, frozen=True):
+    """A statement binds the variable whose method, at site ``made``, entered inference mode; read off the text."""
+
+    made: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "assignment"
+
+
 class NamedAgain(ProgramEvent, frozen=True):
     """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
 
