@@ -117,7 +117,9 @@ def test_a_second_name_that_is_chosen():
         return -(new - old).exp().mean()
 
     for loss_of in (sick, by_or):
-        finding = diagnosed(lambda of=loss_of: steps(of), "AG303", "(new - old)", "new", severity="warning", where=loss_of)
+        finding = diagnosed(
+            lambda of=loss_of: steps(of), "AG303", "(new - old)", "new", severity="warning", where=loss_of
+        )
         assert any(place.source.startswith("old =") for place in finding.locations)
     finding = diagnosed(
         lambda: steps(chosen_otherwise), "AG303", "# again", "new", severity="warning", where=chosen_otherwise

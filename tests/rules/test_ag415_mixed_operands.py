@@ -99,7 +99,7 @@ def test_a_default_dtype_that_was_changed():
 
 
 def test_a_default_dtype_that_has_nothing_to_do_with_it():
-    """A dtype that was given, or that NumPy's values bring, is not the default's; nor is one from before it was set back."""
+    """A dtype that was given, or that NumPy's values bring, is not the default's; nor is one after it was set back."""
 
     def given():
         net = body()

@@ -58,7 +58,7 @@ def test_a_branch_that_a_batch_leaves_out(tmp_path):
 
 
 def test_wrappers_of_one_rank_that_do_not_wait(tmp_path):
-    """One that looks for unused parameters, one whose forwards use all, one that is not to reduce, and an evaluation."""
+    """One that looks for unused parameters, one whose forwards use all, and one that is not to reduce."""
 
     def searching():
         with one_rank(tmp_path):

@@ -73,9 +73,9 @@ def test_lists_that_hold_what_learns():
 
     def chosen(net):
         own = []
-        for p in net.parameters():
-            if p.requires_grad:
-                own.append(p)
+        for layer in net:
+            if hasattr(layer, "weight"):
+                own.extend(layer.parameters())
         return sgd(own)
 
     def grouped(net):

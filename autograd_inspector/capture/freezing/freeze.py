@@ -21,6 +21,7 @@ from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_gradient_copies import lost_gradient_copies
 from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
+from autograd_inspector.capture.freezing.mode_branches import mode_branches
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.read_attributes import read_attributes
@@ -99,6 +100,7 @@ def freeze(
         *stored_entries(recording),
         *selected_parameters(recording),
         *collected_parameters(recording),
+        *mode_branches(recording),
         *receivers_bound(recording),
         *clipped_iterators(recording),
         *groups_made(recording),

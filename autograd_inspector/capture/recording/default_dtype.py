@@ -8,7 +8,7 @@ import torch
 
 
 class DefaultChange(NamedTuple):
-    """A call that changed it, from what it was when the capture began; ``told``: the sites for which an event was noted."""
+    """A call that changed it from what it was when the capture began; ``told``: the sites of which an event tells."""
 
     site: int
     name: str

@@ -17,19 +17,19 @@ from autograd_inspector.model.program_events.attributes import (
 from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
+    DefaultDtypeMet,
     FunctionRefused,
     GradientModified,
     GradientsReturned,
     HookEnds,
     IndependentResult,
-    DefaultDtypeMet,
     NamedAgain,
-    ReceiverBound,
     OnceDifferentiable,
     OtherCallRead,
     OutputKeptOnContext,
     RandomStateDropped,
     RandomUnderVmap,
+    ReceiverBound,
     SavedTensorUnpacked,
     StartRefused,
     StatementIdle,
@@ -38,6 +38,7 @@ from autograd_inspector.model.program_events.modules import (
     CalledElsewhere,
     GradientsGone,
     HooksLost,
+    ModeBranchRead,
     ModelContained,
     ModelLoaded,
     ModelsShared,
@@ -122,6 +123,7 @@ __all__ = [
     "Communicated",
     "CompiledCalled",
     "DataMet",
+    "DefaultDtypeMet",
     "Event",
     "FunctionRefused",
     "GradientModified",
@@ -136,6 +138,7 @@ __all__ = [
     "LayersHeld",
     "LiveStateLoaded",
     "LoadRefused",
+    "ModeBranchRead",
     "ModeNotPassedOn",
     "ModeSwitched",
     "ModelContained",
@@ -149,9 +152,7 @@ __all__ = [
     "ModuleHookRegistered",
     "ModuleReattached",
     "ModuleRepeated",
-    "DefaultDtypeMet",
     "NamedAgain",
-    "ReceiverBound",
     "NamesUnmatched",
     "NothingFrozen",
     "OnceDifferentiable",
@@ -164,8 +165,8 @@ __all__ = [
     "OutputKeptOnContext",
     "ParameterRegistered",
     "ParameterWrapped",
-    "ParametersConverted",
     "ParametersCollected",
+    "ParametersConverted",
     "ParametersRefused",
     "ParametersSelected",
     "PlainAttributeSet",
@@ -173,6 +174,7 @@ __all__ = [
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
+    "ReceiverBound",
     "ReductionContinued",
     "ReductionHooked",
     "ReductionUnfinished",
@@ -250,6 +252,7 @@ Event = (
     | StartRefused
     | StatementIdle
     | DefaultDtypeMet
+    | ModeBranchRead
     | NamedAgain
     | ReceiverBound
     | IndependentResult

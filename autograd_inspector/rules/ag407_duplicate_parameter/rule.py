@@ -162,7 +162,9 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 "Pass each parameter to one optimizer only.",
                 dedupe_locations(
                     [
-                        *analysis.places((one, "first optimizer created here"), (other, "second optimizer created here")),
+                        *analysis.places(
+                            (one, "first optimizer created here"), (other, "second optimizer created here")
+                        ),
                         *collected_at(analysis, one.site),
                         *collected_at(analysis, other.site),
                     ]

@@ -10,7 +10,12 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.replaced import replaced
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.program_events import ParameterRegistered, ReductionUnfinished, ReplicasWrapped, WrapperCalled
+from autograd_inspector.model.program_events import (
+    ParameterRegistered,
+    ReductionUnfinished,
+    ReplicasWrapped,
+    WrapperCalled,
+)
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.model.torch_errors import TorchError, says
