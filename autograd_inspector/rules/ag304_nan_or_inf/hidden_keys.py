@@ -31,7 +31,9 @@ def hidden_keys(analysis: Analysis, fault: ValueFault, op: Op, infinite: Sequenc
         return None
     if any(tensors[values.tensor].storage not in {tensors[t].storage for t in made} for values in bad):
         return None
-    masks = [t for each in infinite if _same_line(analysis, each, op) for t in each.inputs if tensors[t].dtype == "bool"]
+    masks = [
+        t for each in infinite if _same_line(analysis, each, op) for t in each.inputs if tensors[t].dtype == "bool"
+    ]
     name = name_of(analysis, masks[0]) if masks else ""
     computed = analysis.flow.birth(masks[0]) if masks else None
     return HiddenKeys(
