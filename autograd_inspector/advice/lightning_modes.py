@@ -34,4 +34,4 @@ def without_inference_mode(called: str) -> str:
 def trainer_made(analysis: Analysis, region: Region) -> tuple[Location, ...]:
     """The statements that made the Trainer, where the source shows them."""
     events = (event for event in analysis.capture.events_of(ReceiverBound) if event.made == region.site)
-    return tuple(place for event in events for place in analysis.user_frames(event.site, "Trainer created here")[:1])
+    return tuple(place for event in events for place in analysis.user_frames(event.site, "trainer created here")[:1])

@@ -65,7 +65,7 @@ def test_forces_in_validation():
         evaluated(trainer, Forces())
 
     found = diagnosed(program, "AG103", "# entered", "inference_mode=False", severity="error", where=evaluated)
-    assert any(place.role == "Trainer created here" and "L.Trainer(" in place.source for place in found.locations)
+    assert any(place.role == "trainer created here" and "L.Trainer(" in place.source for place in found.locations)
 
 
 def test_validation_that_is_right():

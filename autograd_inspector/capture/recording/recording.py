@@ -10,7 +10,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, dtype
 
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.frame_locals import locals_of
@@ -63,7 +63,7 @@ class Recording(Records):
     extensions: Extensions = field(default_factory=Extensions)
     state_owners: StateOwners = field(default_factory=StateOwners)
     shared_variables: SharedVariables = field(default_factory=SharedVariables)
-    first_dtype: object = None
+    first_dtype: dtype | None = None
     """The default dtype when the capture began."""
     default_dtype: DefaultChange | None = None
     """The call after which it is another one."""

@@ -62,8 +62,10 @@ class _SetterProbe:
     def _changed(self) -> None:
         recording, now = self._recording, torch.get_default_dtype()
         first = recording.first_dtype
+        changed = first is not None and now != first
+        site = recording.stacks.here(0) if changed else -1
         recording.default_dtype = (
-            None if now == first else DefaultChange(recording.stacks.here(0), self._name, first, now, set())
+            None if first is None or not changed else DefaultChange(site, self._name, first, now, set())
         )
 
 
