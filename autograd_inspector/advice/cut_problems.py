@@ -8,9 +8,10 @@ from autograd_inspector.advice.naming import NAMELESS, is_named, name_of, names_
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut
 from autograd_inspector.analysis.gradient_cuts.python_scalars import NOT_A_TENSOR
+from autograd_inspector.analysis.modules.mode_branches import chosen_by_mode
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
-from autograd_inspector.model.location import Location
+from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.rewrites import Unguard
@@ -66,7 +67,7 @@ def cut_problem(
         severity,
         f"{message}: {_effect(analysis, cut)}",
         fix,
-        (*locations, *ends),
+        dedupe_locations([*locations, *chosen_by_mode(analysis, cut.ops[0]), *ends]),
         tuple(names),
         ops=tuple(op.index for op in cut.ops[:64]),
         cures=cures,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.advice.cut_problems import cut_problem, kept_at, outcome
 from autograd_inspector.advice.hand_updates import and_cleared
+from autograd_inspector.advice.lightning_modes import entered_by_trainer, trainer_made, without_inference_mode
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.quoting import in_place
@@ -150,6 +151,9 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
     frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
     by_library = any(frame.library for frame in analysis.capture.site(region.site)[:1])
     called = callee(place) if by_library and place is not None and not place.library else ""
+    if called and entered_by_trainer(analysis, region):
+        where = (*first, *trainer_made(analysis, region))
+        return f"{api} of `{called}()` was active", without_inference_mode(called), where
     if called:
         flag = flag_against(analysis.capture.site(region.site))
         fix = (

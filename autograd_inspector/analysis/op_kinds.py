@@ -154,6 +154,7 @@ class OpKind(Flag):
     SPREADS = auto()
     """Returns how far the elements lie from their mean."""
     SOFTMAX = auto()
+    ATTENDS = auto()
     ARC = auto()
     """Defined from -1 to 1, where its derivative is infinite at both ends."""
     ALL_JOIN = auto()
@@ -297,6 +298,7 @@ _ROWS: Final = (
     ("hardsigmoid", _K.SATURATES | _K.BENDS),
     ("erf erf_", _K.SATURATES),
     ("leaky_relu", _K.BENDS),
+    ("multi_head_attention_forward scaled_dot_product_attention", _K.ATTENDS),
     ("softmax", _K.SOFTMAX | _K.SAVES_RESULT),
     ("log_softmax", _K.SOFTMAX | _K.SAVES_RESULT | _K.LIKELIHOOD),
     ("exp", _K.EXPONENTIATES | _K.SAVES_RESULT | _K.LIKELIHOOD),

@@ -65,6 +65,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     capture began, and ``site`` is where the hook is defined. ``again``: so many times the tensor had the same hook
     already when it was registered. ``changed``: variables that it shares with the hook that the same place made before,
     and that had another value when that one was registered. ``run``: the last run of the engine that had ended by then.
+    ``cycle``: what the hook holds keeps the tensor's own graph alive, which keeps the hook.
     """
 
     at: int
@@ -76,6 +77,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     again: int = 0
     changed: tuple[str, ...] = ()
     run: int = -1
+    cycle: bool = False
 
 
 class RequiresGradChanged(Struct, frozen=True, omit_defaults=True):

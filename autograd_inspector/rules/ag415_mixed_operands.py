@@ -16,6 +16,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import (
+    DefaultDtypeMet,
     ModelLoaded,
     ParameterRegistered,
     ParametersConverted,
@@ -157,17 +158,44 @@ def _mixed(analysis: Analysis, op: Op, value: Property) -> Iterator[Problem]:
     blamed = sorted(origins, key=lambda origin: _rank(origin, tensors[origin.tensor]))
     given = [f"{name_of(analysis, tensor)} ({value(tensors[tensor])})" for tensor in met]
     layer = layer_of(analysis, op)
+    changed = next(filter(None, (_default(analysis, origin, value) for origin in blamed)), None)
     yield Problem(
         "error",
-        f"`{op.name}`{f' in {layer}' if layer else ''} got {join_names(given, 3)}{_why(analysis, blamed[0], value)}",
-        _fix(analysis, blamed[0], value),
+        f"`{op.name}`{f' in {layer}' if layer else ''} got {join_names(given, 3)}"
+        f"{_why(analysis, blamed[0], value) if changed is None else _default_why(analysis, *changed)}",
+        _fix(analysis, blamed[0], value) if changed is None else _default_fix(changed[1]),
         (
+            *(() if changed is None else analysis.user_frames(changed[1].made, "default dtype changed here")),
             *(place for origin in blamed for place in _places(analysis, origin)),
             *analysis.user_frames(op.site, "used together here"),
         ),
         tuple(name_of(analysis, t) for t in (*met, *(origin.tensor for origin in origins))),
         ops=(op.index,),
         cures=(*_cures(analysis, blamed[0]), *(_cast(analysis, op, met) if value is _dtype else ())),
+    )
+
+
+def _default(analysis: Analysis, origin: Origin, value: Property) -> tuple[Origin, DefaultDtypeMet] | None:
+    """The change of the default dtype by which a tensor has the dtype that it has."""
+    made = origin.made or (analysis.flow.birth(origin.tensor) if origin.event is None else None)
+    if made is None or value is not _dtype:
+        return None
+    has = analysis.capture.tensors[origin.tensor].dtype
+    events = analysis.capture.events_of(DefaultDtypeMet)
+    # One is noted for each line, after the first op there.
+    found = (e for e in events if e.site == made.site and e.after == has and e.at <= made.index + 1)
+    return next(((origin, event) for event in found), None)
+
+
+def _default_why(analysis: Analysis, origin: Origin, event: DefaultDtypeMet) -> str:
+    name = name_of(analysis, origin.tensor)
+    return f": {event.api} had changed the default dtype from {event.before} to {event.after} when {name} was created"
+
+
+def _default_fix(event: DefaultDtypeMet) -> str:
+    return (
+        f"Create what needs {event.after} with `dtype=torch.{event.after}` and leave the default dtype as it is, or set it "
+        f"back to {event.before} at once: it applies to the whole process."
     )
 
 

@@ -97,6 +97,59 @@ def test_a_second_name_for_an_old_value():
     assert any(place.source == "old_log_prob = log_prob" for place in finding.locations)
 
 
+def test_a_second_name_that_is_chosen():
+    """A conditional expression and `or` are shown where they gave the value, not where they gave another one."""
+
+    def sick(net):
+        new, before = net(X).log_softmax(-1)[:, 0], None
+        old = new if before is None else before
+        return -(new - old).exp().mean()
+
+    def by_or(net):
+        new, before = net(X).log_softmax(-1)[:, 0], None
+        old = before or new
+        return -(new - old).exp().mean()
+
+    def chosen_otherwise(net):
+        new = net(X).log_softmax(-1)[:, 0]  # once
+        before = net(X).log_softmax(-1)[:, 0]  # again
+        old = new if before is None else before
+        return -(new - old).exp().mean()
+
+    for loss_of in (sick, by_or):
+        finding = diagnosed(
+            lambda of=loss_of: steps(of), "AG303", "(new - old)", "new", severity="warning", where=loss_of
+        )
+        assert any(place.source.startswith("old =") for place in finding.locations)
+    finding = diagnosed(
+        lambda: steps(chosen_otherwise), "AG303", "# again", "new", severity="warning", where=chosen_otherwise
+    )
+    assert not any(place.source.startswith("old =") for place in finding.locations)
+
+
+def test_second_names_that_stand_for_a_copy():
+    """What the condition chose is a value of before, or detached: nothing cancels, and no name is a second one."""
+
+    def of_before(net):
+        new = net(X).log_softmax(-1)[:, 0]
+        before = torch.zeros(8)
+        old = new if before is None else before
+        return -(new - old).exp().mean()
+
+    def cut(net):
+        new, before = net(X).log_softmax(-1)[:, 0], None
+        old = new.detach() if before is None else before
+        return -(new - old).exp().mean()
+
+    def written(net):
+        h = net(X)
+        kept = h if net is None else h.clone()
+        h.mul_(2)
+        return (h + kept).pow(2).sum() + (h - kept).pow(2).sum()
+
+    calm(*(lambda loss_of=loss_of: steps(loss_of) for loss_of in (of_before, cut, written)))
+
+
 def test_differences_that_leave_something():
     """A residual, a difference of two draws, of two powers, of two elements, of two nets and of neighbours."""
 

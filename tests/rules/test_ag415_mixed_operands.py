@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from torch import nn
 
-from .programs import diagnosed, silent
+from .programs import alarms, diagnosed, inspected, silent
 
 
 def body():
@@ -63,6 +65,86 @@ def test_a_layer_without_memory():
     silent(lambda: program("cpu"))
 
 
+@contextmanager
+def default_dtype_kept():
+    before = torch.get_default_dtype()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def test_a_default_dtype_that_was_changed():
+    """What was created without a dtype since then has it from the call that changed the default."""
+
+    def data():
+        net = body()
+        with default_dtype_kept():
+            torch.set_default_dtype(torch.float64)
+            rows = torch.linspace(0, 1, 6).reshape(2, 3)  # rows
+            net(rows)
+
+    def model():
+        rows = torch.ones(2, 3)
+        with default_dtype_kept():
+            torch.set_default_dtype(torch.float64)
+            net = body()
+            net(rows)
+
+    for program in (data, model):
+        found = diagnosed(
+            program, "AG415", "(torch.float64)", "set_default_dtype", "from float32 to float64", severity="error"
+        )
+        assert found.locations[0].role == "default dtype changed here"
+
+
+def test_a_default_dtype_that_has_nothing_to_do_with_it():
+    """A dtype that was given, or that NumPy's values bring, is not the default's; nor is one after it was set back."""
+
+    def given():
+        net = body()
+        with default_dtype_kept():
+            torch.set_default_dtype(torch.float64)
+            net(torch.ones(2, 3, dtype=torch.float64))
+
+    def of_numpy():
+        net = body()
+        with default_dtype_kept():
+            torch.set_default_dtype(torch.float64)
+            net(torch.tensor(np.ones((2, 3))))
+
+    def set_back():
+        net = body()
+        with default_dtype_kept():
+            torch.set_default_dtype(torch.float64)
+        net(torch.ones(2, 3).double())
+
+    for program in (given, of_numpy, set_back):
+        (found,) = alarms(inspected(program))
+        assert found.rule == "AG415"
+        assert "default dtype" not in found.message
+
+
+def test_a_default_dtype_that_is_set_back():
+    """A metric in double precision, and a model that is double as a whole, are right."""
+
+    def metric():
+        net = body()
+        rows = torch.ones(2, 3)
+        for _ in range(2):
+            out = net(rows).detach()
+            with default_dtype_kept():
+                torch.set_default_dtype(torch.float64)
+                (out.double() * torch.linspace(0, 1, 2)[:, None]).sum().item()
+
+    def as_a_whole():
+        with default_dtype_kept():
+            torch.set_default_dtype(torch.float64)
+            body()(torch.ones(2, 3))
+
+    silent(metric, as_a_whole)
+
+
 def test_tensors_that_no_parameter_takes_part_in():
     """Arithmetic of plain tensors has nothing to do with a model; and what is caught is nobody's fault."""
 
@@ -74,8 +156,6 @@ def test_tensors_that_no_parameter_takes_part_in():
             return body().double()(torch.ones(2, 3))
         except RuntimeError:
             return None
-
-    from .programs import alarms, inspected
 
     assert not alarms(inspected(plain))
     silent(caught)

@@ -11,7 +11,7 @@ from autograd_inspector.source.second_names import SecondNames
 
 def names(text):
     tree = ast.parse(text)
-    return [found[1:] for found in Source(tree).index(SecondNames).within(tree)]
+    return [found[1:4] for found in Source(tree).index(SecondNames).within(tree)]
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,23 @@ def names(text):
 def test_which_statements_give_a_second_name(text, pairs):
     """One variable assigned to another, or one value to several; not attributes, and not a swap."""
     assert names(text) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("old = new if first else before", [("old", "new"), ("old", "before")]),
+        ("old = before or new", [("old", "before"), ("old", "new")]),
+        ("old = new.detach() if first else before['y']", []),
+        ("old = a if p else (b if q else f(c))", [("old", "a"), ("old", "b")]),
+    ],
+)
+def test_names_that_stand_for_one_of_several(text, pairs):
+    """A conditional expression and ``or`` give a second name to what is chosen, which the text does not tell."""
+    tree = ast.parse(text)
+    found = Source(tree).index(SecondNames).within(tree)
+    assert [(each.name, each.of) for each in found if each.chosen] == pairs
+    assert all(each.chosen and not each.alone for each in found)
 
 
 def test_names_are_told_by_function():

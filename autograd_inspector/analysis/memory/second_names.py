@@ -56,8 +56,12 @@ def second_names(analysis: Analysis) -> Iterator[SecondName]:
 
 
 def named_twice(analysis: Analysis, op: Op) -> NamedAgain | None:
-    """The assignment by which two operands of an op, or of a call that led to it, are one tensor."""
-    events = analysis.capture.events_of(NamedAgain)
+    """The assignment by which two operands of an op, or of a call that led to it, are one tensor.
+
+    A name that stands for one of several counts where the op did get one tensor twice.
+    """
+    twice = len(set(op.inputs)) < len(op.inputs)
+    events = [event for event in analysis.capture.events_of(NamedAgain) if twice or not event.chosen]
     for frame in analysis.capture.site(op.site) if events else ():
         operands = operand_names(frame.expression, op.name)
         for event in events:
@@ -182,7 +186,8 @@ class _SecondNames:
         named: dict[tuple[str, str], list[tuple[NamedAgain, int]]] = {}
         for event in self._capture.events_of(NamedAgain):
             place = self._capture.place(event.site)
-            if place is not None:
+            # Of one that may stand for something else the text does not tell what it stood for at the write.
+            if place is not None and not event.chosen:
                 named.setdefault(place.scope, []).append((event, place.lineno))
         return named
 

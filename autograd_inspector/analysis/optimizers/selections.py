@@ -1,10 +1,10 @@
-"""Where the program picked the parameters of an optimizer, or put them in order."""
+"""Where the program put together the parameters of an optimizer, picked them, or put them in order."""
 
 from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.program_events import ParametersSelected
+from autograd_inspector.model.program_events import ParametersCollected, ParametersSelected
 
 
 def selected_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
@@ -15,6 +15,20 @@ def selected_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
 def ordered_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
     """The lines that sort, reverse or shuffle."""
     return _lines(analysis, site, "order changed here", ordered=True)
+
+
+def collected_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
+    """The statements that put together the list under whose name an optimizer was given them."""
+    return tuple(
+        place
+        for event in analysis.capture.events_of(ParametersCollected)
+        if event.made == site
+        for place in analysis.user_frames(event.site, _UNDER_CONDITION if event.conditional else _COLLECTED)[:1]
+    )
+
+
+_COLLECTED = "parameters collected here"
+_UNDER_CONDITION = "parameters collected here under a condition"
 
 
 def _lines(analysis: Analysis, site: int, role: str, *, ordered: bool) -> tuple[Location, ...]:

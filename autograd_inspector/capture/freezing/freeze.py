@@ -11,6 +11,7 @@ import torch
 from autograd_inspector.capture.freezing.aliases import alias_writes
 from autograd_inspector.capture.freezing.assigned_slots import assigned_slots
 from autograd_inspector.capture.freezing.clipped_iterators import clipped_iterators
+from autograd_inspector.capture.freezing.collected_parameters import collected_parameters
 from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.divided_losses import divided_losses
 from autograd_inspector.capture.freezing.dropped_values import dropped_values
@@ -22,9 +23,11 @@ from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.lost_gradient_copies import lost_gradient_copies
 from autograd_inspector.capture.freezing.lost_sums import lost_sums
 from autograd_inspector.capture.freezing.lost_writes import lost_writes
+from autograd_inspector.capture.freezing.mode_branches import mode_branches
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.rank_shares import divisions_by_ranks, shares_of
 from autograd_inspector.capture.freezing.read_attributes import read_attributes
+from autograd_inspector.capture.freezing.receivers_bound import receivers_bound
 from autograd_inspector.capture.freezing.rounds_left import rounds_left
 from autograd_inspector.capture.freezing.second_names import second_names
 from autograd_inspector.capture.freezing.selected_parameters import selected_parameters
@@ -103,6 +106,9 @@ def freeze(
         *read_attributes(recording),
         *stored_entries(recording),
         *selected_parameters(recording),
+        *collected_parameters(recording),
+        *mode_branches(recording),
+        *receivers_bound(recording),
         *clipped_iterators(recording),
         *groups_made(recording),
         *written_in_loops(recording),

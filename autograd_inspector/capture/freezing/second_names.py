@@ -28,4 +28,4 @@ def _in_code(recording: Recording, code: CodeType) -> Iterator[NamedAgain]:
     scope = source.tree if code.co_name == "<module>" else source.definition_at(code.co_firstlineno)
     for found in source.index(SecondNames).within(scope) if scope is not None else ():
         site = recording.stacks.of_code(code, found.line)
-        yield NamedAgain(len(recording.ops), site, found.name, found.of, found.alone)
+        yield NamedAgain(len(recording.ops), site, found.name, found.of, found.alone, found.chosen)

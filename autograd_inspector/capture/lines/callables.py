@@ -33,3 +33,12 @@ def name_of(called: Any) -> str:
     inner = called.__func__ if type(called) is MethodType else called
     kind = type(inner)
     return str.__str__(inner.__qualname__) if kind in _WRITTEN else kind.__name__
+
+
+def held_by(function: FunctionType) -> list[Any]:
+    """What a function was given when it was made: its defaults, and the variables around it."""
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # One that is assigned later.
+        cells = []
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells]

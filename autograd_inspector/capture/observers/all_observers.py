@@ -5,6 +5,7 @@ from __future__ import annotations
 from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
+from autograd_inspector.capture.observers.calls.default_dtype import DefaultDtype
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.functions import Unseen
@@ -77,6 +78,7 @@ def install_all(
         Seeding(recording, guard),
         *sharing,
         Scaling(recording, guard),
+        DefaultDtype(recording, guard),
     )
     observers = Observers(everywhere, recorder, (engine,))
     for part in (

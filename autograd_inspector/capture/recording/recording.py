@@ -10,7 +10,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, dtype
 
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.frame_locals import locals_of
@@ -23,6 +23,7 @@ from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.capture.lines.transforms import made_by_vmap
 from autograd_inspector.capture.recording.cutoffs import Cutoffs
+from autograd_inspector.capture.recording.default_dtype import DefaultChange
 from autograd_inspector.capture.recording.exports import Exports
 from autograd_inspector.capture.recording.lineage import Lineage
 from autograd_inspector.capture.recording.pauses import Pause
@@ -36,7 +37,7 @@ from autograd_inspector.capture.recording.versions import Ledger
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.vitals.collector import Vitals
 from autograd_inspector.model.event import RequiresGradChanged
-from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
+from autograd_inspector.model.program_events import RandomUnderVmap, ReductionUnfinished, StartRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.raised import traceback_of
 
@@ -63,6 +64,12 @@ class Recording(Records):
     extensions: Extensions = field(default_factory=Extensions)
     state_owners: StateOwners = field(default_factory=StateOwners)
     shared_variables: SharedVariables = field(default_factory=SharedVariables)
+    first_dtype: dtype | None = None
+    """The default dtype when the capture began."""
+    default_dtype: DefaultChange | None = None
+    """The call after which it is another one."""
+    unfinished: ReductionUnfinished | None = None
+    """What to tell if the running forward of a wrapper of one rank is refused."""
     flight: bool = False
     """Nobody reads the records unless the program raises: a graph like that of the step before need not be walked."""
     recording: bool = True
@@ -186,6 +193,8 @@ class Recording(Records):
         if says(text, TorchError.NOT_A_SCALAR, TorchError.GRAD_OUTPUT_SHAPE):
             started = tuple(map(self.id_of, started_from(traceback_of(error))))
             self.events.append(StartRefused(len(self.ops), self.error_site, started))
+        if self.unfinished is not None and says(text, TorchError.DDP_REDUCTION):
+            self.events.append(self.unfinished)
         sent = refused(traceback_of(error))
         self.error_tensor = -1 if sent is None else self.id_of(sent)
         for pause in self.pauses:

@@ -19,6 +19,7 @@ from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     ArgumentUnread,
+    DefaultDtypeMet,
     DifferentiatedWithin,
     FunctionRefused,
     GradientModified,
@@ -35,6 +36,7 @@ from autograd_inspector.model.program_events.functions import (
     RandomSeeded,
     RandomStateDropped,
     RandomUnderVmap,
+    ReceiverBound,
     SavedTensorUnpacked,
     StartRefused,
     StatementIdle,
@@ -43,6 +45,7 @@ from autograd_inspector.model.program_events.modules import (
     CalledElsewhere,
     GradientsGone,
     HooksLost,
+    ModeBranchRead,
     ModelContained,
     ModelLoaded,
     ModelsShared,
@@ -71,6 +74,7 @@ from autograd_inspector.model.program_events.optimizers import (
     OptionReplaced,
     OptionSet,
     OptionStray,
+    ParametersCollected,
     ParametersRefused,
     ParametersSelected,
     RoundLeft,
@@ -103,6 +107,7 @@ from autograd_inspector.model.program_events.ranks import (
     ModelSharded,
     ReductionContinued,
     ReductionHooked,
+    ReductionUnfinished,
     ReplicasWrapped,
     SamplerIterated,
     SamplerUnused,
@@ -127,6 +132,7 @@ __all__ = [
     "Communicated",
     "CompiledCalled",
     "DataMet",
+    "DefaultDtypeMet",
     "DifferentiatedWithin",
     "Event",
     "FunctionRefused",
@@ -145,6 +151,7 @@ __all__ = [
     "LiveStateLoaded",
     "LoadRefused",
     "LossDivided",
+    "ModeBranchRead",
     "ModeNotPassedOn",
     "ModeSwitched",
     "ModelContained",
@@ -171,6 +178,7 @@ __all__ = [
     "OutputKeptOnContext",
     "ParameterRegistered",
     "ParameterWrapped",
+    "ParametersCollected",
     "ParametersConverted",
     "ParametersRefused",
     "ParametersSelected",
@@ -180,8 +188,10 @@ __all__ = [
     "RandomSeeded",
     "RandomStateDropped",
     "RandomUnderVmap",
+    "ReceiverBound",
     "ReductionContinued",
     "ReductionHooked",
+    "ReductionUnfinished",
     "ReplicasWrapped",
     "RequiresGradCompared",
     "RequiresGradKept",
@@ -259,7 +269,10 @@ Event = (
     | SavedTensorUnpacked
     | StartRefused
     | StatementIdle
+    | DefaultDtypeMet
+    | ModeBranchRead
     | NamedAgain
+    | ReceiverBound
     | IndependentResult
     | HookEnds
     | HookRefused
@@ -277,6 +290,7 @@ Event = (
     | ClippedIterator
     | ParametersRefused
     | GroupsMade
+    | ParametersCollected
     | ParametersSelected
     | WrittenInLoop
     | RoundLeft
@@ -310,6 +324,7 @@ Event = (
     | GradientsLeftLocal
     | ModelSharded
     | ReductionHooked
+    | ReductionUnfinished
     | ReductionContinued
     | ShardSyncSet
     | SummandTaken

@@ -264,15 +264,42 @@ class StatementIdle(ProgramEvent, frozen=True):
         return f"{self.name}()" if self.called else self.name
 
 
+class DefaultDtypeMet(ProgramEvent, frozen=True):
+    """A function got no dtype and created a tensor of the default one, which the call at ``made`` had changed."""
+
+    made: int
+    name: str
+    before: str
+    after: str
+
+    @property
+    def api(self) -> str:
+        """The call that changed it."""
+        return f"torch.{self.name}()"
+
+
+class ReceiverBound(ProgramEvent, frozen=True):
+    """A statement binds the variable whose method, at site ``made``, entered inference mode; read off the text."""
+
+    made: int
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "assignment"
+
+
 class NamedAgain(ProgramEvent, frozen=True):
     """A statement gives what the variable ``of`` stands for another name: ``returns = advantages``, ``m = v = f(x)``.
 
-    Read off the program's functions. ``alone``: it assigns that name only.
+    Read off the program's functions. ``alone``: it assigns that name only. ``chosen``: the name may be given to
+    something else, as in ``old = new if first else before``.
     """
 
     name: str
     of: str
     alone: bool
+    chosen: bool = False
 
     @property
     def api(self) -> str:

@@ -333,3 +333,18 @@ class CalledElsewhere(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The call."""
         return f"{self.type}()"
+
+
+class ModeBranchRead(ProgramEvent, frozen=True):
+    """A condition on a module's ``training``, with the lines of one of its branches, counted from its own.
+
+    Read off the program's functions.
+    """
+
+    begins: int
+    ends: int
+
+    @property
+    def api(self) -> str:
+        """What is read."""
+        return "training"

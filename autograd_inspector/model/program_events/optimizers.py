@@ -64,6 +64,21 @@ class ParametersSelected(ProgramEvent, frozen=True):
         return "selection"
 
 
+class ParametersCollected(ProgramEvent, frozen=True):
+    """A statement puts together what the line at site ``made`` gives an optimizer; read off the text.
+
+    ``conditional``: whether it ran is for a condition to say.
+    """
+
+    made: int
+    conditional: bool = False
+
+    @property
+    def api(self) -> str:
+        """What it is."""
+        return "parameters"
+
+
 class ClippedIterator(ProgramEvent, frozen=True):
     """A line at site ``made`` makes what the clipping is given, perhaps an iterator; read off the text."""
 

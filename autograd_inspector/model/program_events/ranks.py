@@ -45,6 +45,22 @@ class WrappedAlone(ProgramEvent, frozen=True):
         return self.type
 
 
+class ReductionUnfinished(ProgramEvent, frozen=True):
+    """A wrapper of one rank refused a forward: since this call of it not all of ``tensors`` had got a gradient.
+
+    It was made at ``made``.
+    """
+
+    type: str
+    tensors: tuple[int, ...]
+    made: int = -1
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
 class WrapperCalled(_OfWrapper, frozen=True):
     """Its forward was called while gradient was recorded (``learns``), or exchanges buffers.
 

@@ -30,6 +30,7 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag304_nan_or_inf.hidden_keys import hidden_keys
 from autograd_inspector.rules.ag304_nan_or_inf.missing_values import computed_with_missing, missing_values
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import (
     all_ignored,
@@ -182,6 +183,7 @@ def _produced(
     sound = all(r.finite for r in fault.inputs)
     size = size_of(analysis, fault, op) if explained_by_size(op, what) else None
     target = all_ignored(analysis, fault, op)
+    hidden_by = None if sound or what == "Inf" else hidden_keys(analysis, fault, op, _infinities(analysis, op))
     input_texts = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
     origin = f"from {'finite' if sound else 'infinite'} values"
     why, fix = "", overflow_cure(analysis, fault, op) if sound and what == "Inf" else cure(op)
@@ -191,6 +193,8 @@ def _produced(
         origin, fix = "from numbers that are not tensors yet", _DATA
     elif size is not None:
         why, fix = size.why, size.fix or fix
+    elif hidden_by is not None:
+        fix = hidden_by.fix
     elif not sound and is_indefinite(op) and _infinite(analysis, op) is not None:
         fix = _FINITE_MASK
     elif target:
@@ -207,10 +211,11 @@ def _produced(
             *analysis.user_frames(op.site, f"first {what} here"),
             *(size.places if size is not None else ()),
             *(() if sound else _infinity_set(analysis, op)),
+            *(() if hidden_by is None else hidden_by.places),
             *hidden,
             *ends,
         ),
-        (*spoilt, names, op.name),
+        (*spoilt, names, op.name, *([hidden_by.name] if hidden_by is not None and hidden_by.name else [])),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
         tuple(_all_kept_finite(analysis, fault, op, run, hidden=bool(hidden)))

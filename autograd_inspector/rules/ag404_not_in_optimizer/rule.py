@@ -20,7 +20,7 @@ from autograd_inspector.analysis.modules.parameter_origins import (
 )
 from autograd_inspector.analysis.optimizers.exchanged import exchanged_in_groups
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
-from autograd_inspector.analysis.optimizers.selections import selected_at
+from autograd_inspector.analysis.optimizers.selections import collected_at, selected_at
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.display_names import COMPILED
@@ -88,7 +88,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     foreign = bool(optimizer.held) and not set(analysis.optimized_trainable) & analysis.received_gradient
     of = " (it holds other parameters, which no backward() reached)" if foreign else _OTHERS if in_vain else ""
     not_entered = list(_not_entered(analysis, loose))
-    selected = selected_at(analysis, optimizer.site) if early else ()
+    selected = (*selected_at(analysis, optimizer.site), *collected_at(analysis, optimizer.site)) if early else ()
     counted = counted_in_norm(analysis, loose.parameters)
     compiled = all(_under_compiled(analysis, t) for t in loose.parameters)
     yield Problem(

@@ -8,6 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.removed_parameters import is_gone, left_in_models, were_merged
+from autograd_inspector.analysis.optimizers.selections import collected_at
 from autograd_inspector.analysis.parameters.turned_into_buffers import made_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -64,6 +65,12 @@ def _finding(
         if buffers
         else f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change "
         "the model after training.",
-        (*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer created here")),
+        dedupe_locations(
+            [
+                *taken_out(analysis, gone),
+                *analysis.user_frames(optimizer.site, "optimizer created here"),
+                *collected_at(analysis, optimizer.site),
+            ]
+        ),
         (*names, *buffers),
     )

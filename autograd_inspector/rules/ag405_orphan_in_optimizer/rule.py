@@ -18,6 +18,7 @@ from autograd_inspector.analysis.modules.parameter_origins import (
     thawed,
     were_replaced,
 )
+from autograd_inspector.analysis.optimizers.selections import collected_at
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.rewrites import NotCopied
@@ -67,7 +68,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, loose.optimizer)] or list(loose.parameters)
     where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
     where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
-    made = analysis.user_frames(loose.optimizer.site, "optimizer created here")
+    created = analysis.user_frames(loose.optimizer.site, "optimizer created here")
+    made = (*created, *collected_at(analysis, loose.optimizer.site))
     if loose.optimizer.site < 0:  # A copy of one has its own copies of what that held.
         made = made_here(analysis, loose.orphans)
     at_entry = "" if where else " (they already differed when the capture began)"

@@ -10,6 +10,7 @@ from autograd_inspector.advice.remedies.optimizers import required
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.grouping import grouped
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
+from autograd_inspector.analysis.optimizers.selections import collected_at
 from autograd_inspector.analysis.optimizers.set_aside import rests
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import RequiresGradCompared
@@ -78,6 +79,7 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
             (
                 *frozen_here(analysis, tensors),
                 *analysis.user_frames(optimizer.site, "passed to the optimizer here"),
+                *collected_at(analysis, optimizer.site),
                 *made_here(analysis, tensors),
             ),
             (*names, *others),

@@ -9,8 +9,9 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.advice.remedies.at_line import at_line
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizers.selections import selected_at
+from autograd_inspector.analysis.optimizers.selections import collected_at, selected_at
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.remedy import Operand, Remedies, Remove
@@ -71,7 +72,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 + (" but not stepped here, without a gradient" if idle else " and stepped twice per step()"),
                 "Collect parameters from one parent module (its parameters() yields a shared parameter once), or deduplicate: "
                 "list(dict.fromkeys(params)).",
-                analysis.user_frames(optimizer.site, "passed to the optimizer twice here"),
+                dedupe_locations(
+                    [
+                        *analysis.user_frames(optimizer.site, "passed to the optimizer twice here"),
+                        *collected_at(analysis, optimizer.site),
+                    ]
+                ),
                 (*names, *aliases),
                 cures=_each_once(analysis, optimizer),
                 safe=True,
@@ -105,9 +111,12 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
             f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {agree(names, 'is', 'are')} already in "
             "another of its groups",
             _left_out_once(analysis, refusal),
-            (
-                *analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
-                *selected_at(analysis, refusal.site),
+            dedupe_locations(
+                [
+                    *analysis.user_frames(refusal.site, "passed to the optimizer a second time here"),
+                    *selected_at(analysis, refusal.site),
+                    *collected_at(analysis, refusal.site),
+                ]
             ),
             tuple(names),
             cures=() if refusal.added else at_line(analysis, refusal.site, OthersLeftOut),
@@ -150,7 +159,15 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
                 f"{summarize_names(names)} {agree(names, 'is', 'are')} a duplicate: in {one.type} and in {other.type}, "
                 "which both step with the same gradient",
                 "Pass each parameter to one optimizer only.",
-                analysis.places((one, "first optimizer created here"), (other, "second optimizer created here")),
+                dedupe_locations(
+                    [
+                        *analysis.places(
+                            (one, "first optimizer created here"), (other, "second optimizer created here")
+                        ),
+                        *collected_at(analysis, one.site),
+                        *collected_at(analysis, other.site),
+                    ]
+                ),
                 tuple(names),
                 cures=tuple(_one_steps(analysis, one, other)),
             )

@@ -16,6 +16,7 @@ from autograd_inspector.rules.ag502_graph_leak.chained import chains
 from autograd_inspector.rules.ag502_graph_leak.contexts import kept_by_context
 from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
 from autograd_inspector.rules.ag502_graph_leak.idle_graphs import idle_graphs
+from autograd_inspector.rules.ag502_graph_leak.own_hooks import held_by_hook, own_hook
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -103,6 +104,9 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     # The result of the last round may be newer than the last look.
     newer = any(op.site == made.site and op.name == made.name for op in analysis.capture.ops[made.index + 1 :])
     steps = f"{len({kept.met for kept in members}) + newer} or more steps"
+    hook = own_hook(analysis, members)
+    if hook is not None:
+        return held_by_hook(analysis, hook, made, name, steps, detach)
     kept = analysis.user_frames(last.site, "kept with its graph here") if last.site >= 0 else ()
     return Problem(
         "warning",

@@ -10,7 +10,12 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.replaced import replaced
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Across, Problem
-from autograd_inspector.model.program_events import ParameterRegistered, ReplicasWrapped, WrapperCalled
+from autograd_inspector.model.program_events import (
+    ParameterRegistered,
+    ReductionUnfinished,
+    ReplicasWrapped,
+    WrapperCalled,
+)
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -51,6 +56,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     calls = [call for call in analysis.capture.events_of(WrapperCalled) if call.synced]
     for wrapper in reductions.wrappers.values():
         yield from _unreached(analysis, wrapper, [call for call in calls if call.wrapper == wrapper.wrapper])
+    yield from _alone(analysis)
     yield from _twice(analysis, calls)
 
 
@@ -87,6 +93,33 @@ def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[Wrapper
             f"Use all parameters in each forward, or let {wrapper.type} detect the unused ones: "
             f"`find_unused_parameters=True`{' instead of static_graph=True' if wrapper.static else ''}.",
             analysis.places((call, "forward called here"), (run, "backward() called here"), (wrapper, "wrapped here")),
+            tuple(names),
+        )
+        return
+
+
+def _alone(analysis: Analysis) -> Iterator[Problem]:
+    """A wrapper of one rank that refused a forward: what no backward reached since the forward before."""
+    capture = analysis.capture
+    for event in capture.events_of(ReductionUnfinished):
+        runs = analysis.timeline.backwards.within(event.at, len(capture.ops))
+        reached = {tensor for run in runs for tensor in run.reached}
+        missing = [tensor for tensor in event.tensors if tensor not in reached]
+        # What failed inside a backward is another error of the reducer's.
+        if not missing or reached.isdisjoint(event.tensors) or any(run.graph.blind or run.error for run in runs):
+            continue
+        names = names_of(analysis, missing)
+        yield Problem(
+            "error",
+            f"{event.type} refused its forward: backward() of the forward before did not reach {summarize_names(names)}, for "
+            f"whose {agree(names, 'gradient', 'gradients')} it waits, on one rank alone as well",
+            f"Use all parameters in each forward, or let {event.type} detect the unused ones: `find_unused_parameters=True`.",
+            analysis.places(
+                (event, "forward called here"),
+                *((run, "backward() called here") for run in runs[:1]),
+                *(((event.made, "wrapped here"),) if event.made >= 0 else ()),
+                (capture.error_site, "refused here"),
+            ),
             tuple(names),
         )
         return

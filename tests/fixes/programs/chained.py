@@ -5,6 +5,36 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a hook holds its own tensor": case(
+        "AG502",
+        """
+import weakref
+net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+scores, made = [], []
+def score(out):
+    made.append(weakref.ref(out))
+    handle = out.register_hook(lambda grad: scores.append((out * grad).detach().mean()))
+    return handle
+for _ in range(4):
+    optimizer.zero_grad()
+    out = net(torch.ones(3, 4)).tanh()
+    handle = score(out)
+    head(out).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Let the hook use a copy that is detached before register_hook(): `out.detach()`.",
+            "    handle = out.register_hook(lambda grad: scores.append((out * grad)",
+            "    value = out.detach()\n    handle = out.register_hook(lambda grad: scores.append((value * grad)",
+        ),
+        by(
+            "Or keep the handle that register_hook() returns, and call its `remove()` after backward().",
+            "    optimizer.step()",
+            "    handle.remove()\n    optimizer.step()",
+        ),
+        symptom="sum(each() is not None for each in made) > 1",
+    ),
     "losses are added up with their graphs": case(
         "AG502",
         """

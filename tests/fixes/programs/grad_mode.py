@@ -5,6 +5,36 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "Lightning validates in inference mode": case(
+        "AG103",
+        """
+trainer = L.Trainer(**quiet)
+trainer.validate(Forces(), loader, verbose=False)
+""",
+        by(
+            "Create the Trainer with `inference_mode=False`, and compute this under `torch.enable_grad()`",
+            "L.Trainer(",
+            "L.Trainer(inference_mode=False, ",
+            "        (grad,) = torch",
+            "        with torch.enable_grad():\n            (grad,) = torch",
+        ),
+        before="""
+import logging, warnings
+import lightning as L
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+warnings.simplefilter("ignore")
+loader = torch.utils.data.DataLoader(torch.ones(4, 3), batch_size=2)
+quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, accelerator="cpu")
+class Forces(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(3, 1)
+    def validation_step(self, batch, index):
+        pos = batch.detach().clone().requires_grad_(True)
+        (grad,) = torch.autograd.grad(self.net(pos).pow(2).sum(), pos)
+""",
+        needs="lightning",
+    ),
     "a loss is left behind in a reentrant checkpoint": case(
         "AG102",
         """

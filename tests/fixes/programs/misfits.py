@@ -5,6 +5,30 @@ from __future__ import annotations
 from tests.fixes.cases import by, case
 
 CASES = {
+    "a default dtype that stays": case(
+        "AG415",
+        """
+net = nn.Linear(4, 1)
+try:
+    torch.set_default_dtype(torch.float64)
+    exact = torch.ones(3).sum()
+    out = net(torch.ones(3, 4))
+finally:
+    torch.set_default_dtype(torch.float32)
+""",
+        by(
+            "Create what needs float64 with `dtype=torch.float64` and leave the default dtype as it is",
+            "    torch.set_default_dtype(torch.float64)\n",
+            "",
+            "torch.ones(3)",
+            "torch.ones(3, dtype=torch.float64)",
+        ),
+        by(
+            "set it back to float32 at once: it applies to the whole process.",
+            "    out =",
+            "    torch.set_default_dtype(torch.float32)\n    out =",
+        ),
+    ),
     "a checkpoint has a wrapper's names": case(
         "AG412",
         """

@@ -45,6 +45,35 @@ optimizer.step()
         symptom="net.weight.isnan().any()",
         values=True,
     ),
+    "a query sees no key": case(
+        "AG304",
+        """
+net = nn.MultiheadAttention(4, 2, batch_first=True)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x, hidden = torch.randn(2, 3, 4), torch.tensor([[True, False, False], [True, True, True]])
+out, _ = net(x, x, x, key_padding_mask=hidden)
+loss = out.masked_fill(hidden.all(1)[:, None, None], 0.0).pow(2).mean()
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "Leave one key of each row visible: `hidden & ~hidden.all(-1, keepdim=True)`.",
+            "key_padding_mask=hidden",
+            "key_padding_mask=hidden & ~hidden.all(-1, keepdim=True)",
+        ),
+        by(
+            "hidden hides all keys of a query, and a softmax over no key is NaN.",
+            "[True, True, True]",
+            "[True, False, True]",
+        ),
+        by(
+            "Filling the result afterwards is too late for backward().",
+            "key_padding_mask=hidden",
+            "key_padding_mask=hidden & ~hidden.all(-1, keepdim=True)",
+        ),
+        symptom="bool(net.in_proj_weight.isnan().any())",
+        values=True,
+    ),
     "a root of zero": case(
         "AG304",
         trained("gap = (out - out.detach()).pow(2).sum(1)", "gap.sqrt().mean()"),

@@ -8,11 +8,12 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.lines.callables import code_of, name_of
+from autograd_inspector.capture.lines.callables import code_of, held_by, name_of
 from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.own_cycles import holds_own_graph
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.model.event import TensorHook
 
@@ -28,17 +29,20 @@ def registered_post(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
 
 
 def _registered(recording: Recording, args: tuple[Any, ...], *, post: bool) -> None:
-    name, again = "", 0
+    name, again, cycle = "", 0, False
     changed: tuple[str, ...] = ()
     if len(args) > 1:
         held = post_accumulate_hooks if post else gradient_hooks
         there = list((held(args[0]) or {}).values())
         name, again = name_of(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
+        cycle = not post and holds_own_graph(args[1], args[0])
         changed = recording.shared_variables.changed(args[1])
     number, site = recording.id_of(args[0]), recording.stacks.here(1)
     run = -1 if recording.running else len(recording.backwards) - 1
     recording.tensor_hooks.append(
-        TensorHook(len(recording.ops), number, site, name, post, again=max(again, 0), changed=changed, run=run)
+        TensorHook(
+            len(recording.ops), number, site, name, post, again=max(again, 0), changed=changed, run=run, cycle=cycle
+        )
     )
     recording.hooked.add(number)
     if len(args) > 1:
@@ -85,17 +89,8 @@ def _alike(one: Any, other: Any) -> bool:
     if type(one) is type(other) is MethodType:
         return one.__self__ is other.__self__ and one.__func__ is other.__func__
     if type(one) is type(other) is FunctionType and one.__code__ is other.__code__:
-        return all(map(_equal, _held(one), _held(other)))
+        return all(map(_equal, held_by(one), held_by(other)))
     return one is other
-
-
-def _held(function: FunctionType) -> list[Any]:
-    """What a function was given when it was made: its defaults, and the variables around it."""
-    try:
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    except ValueError:  # One that is assigned later.
-        cells = []
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells]
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from autograd_inspector.capture.lines.attributes import own_attributes
 from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls import by_mode, hooks, nearest, one_element, pickling
+from autograd_inspector.capture.observers.calls import by_mode, default_dtype, hooks, nearest, one_element, pickling
 from autograd_inspector.capture.observers.calls.arguments import note_numbers
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
@@ -322,6 +322,14 @@ def _from_python(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: di
     before = len(recording.ops)
     result = recorder.record(func, args, kwargs, name_of(func))
     recorder.guard.run(recording.exports.came_back, recording, before, args)
+    recorder.guard.run(default_dtype.made, recorder, args, kwargs, result)
+    return result
+
+
+def _factory(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Which dtype ``torch.zeros(3)`` gets the program may have changed."""
+    result = recorder.record(func, args, kwargs, name_of(func))
+    recorder.guard.run(default_dtype.made, recorder, args, kwargs, result)
     return result
 
 
@@ -379,6 +387,7 @@ def _specials() -> dict[Any, Handler]:
     table[F.cross_entropy] = _with_trait(one_element.of_cross_entropy)
     table[F.grid_sample] = _with_trait(nearest.of_grid_sample)
     table[torch.arange] = _arange
+    table |= dict.fromkeys(default_dtype.FACTORIES, _factory)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)

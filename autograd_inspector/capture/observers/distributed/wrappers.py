@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from autograd_inspector.capture.module_tree import named_buffers, named_parameters
+from autograd_inspector.capture.observers.distributed.lone_wrappers import LoneWrappers
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad
 from autograd_inspector.capture.torch_private.distributed import hooked, joins, reduced_parameters
@@ -57,6 +58,7 @@ class Wrappers:
         self._calls: Counter[int] = Counter()
         self._lonely: set[int] = set()
         """Python's ids of those that have no other rank."""
+        self._lone = LoneWrappers(recording)
 
     def install(self, into: Installation) -> None:
         """Meet those that are there, and observe those that come."""
@@ -144,6 +146,7 @@ class Wrappers:
     def _alone(self, model: Any, site: int) -> None:
         """It reduces over this rank alone."""
         recording = self._recording
+        self._lone.meet(model, site)
         if dist.get_world_size() > 1 and id(model) not in self._lonely:
             self._lonely.add(id(model))
             tensors = tuple(recording.id_of(p) for p in reduced_parameters(model) if needs_grad(p))
@@ -153,6 +156,8 @@ class Wrappers:
     def _called(self, model: Any, _args: Any, _kwargs: Any) -> None:
         recording = self._recording
         wrapper = self._meet(model, -1) if recording.active() else None
+        if wrapper is None and recording.active():
+            self._lone.called(model)
         learns, own = torch.is_grad_enabled(), vars(model)
         synced = learns and own.get("require_backward_grad_sync") is not False
         if wrapper is not None and (learns or exchanges_buffers(own)):
