@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.modules.places import LastPlaces
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import CompiledCalled, ModuleHookRegistered
 
-LAYERS = frozenset({"linear", "conv1d", "conv2d", "conv3d", "batch_norm", "layer_norm", "group_norm", "bilinear"})
+_LAYERS = OpKind.ADDS_BIAS | OpKind.CONVOLVES | OpKind.KEEPS_STATISTICS
 """Functions that compute all of a module of torch, and are given its weight and its bias."""
 
 
@@ -89,7 +90,7 @@ def _function(capture: Capture, hook: ModuleHookRegistered) -> Op | None:
     """The first call of a layer's function that is given all parameters of the module, where no such module is called."""
     own = set(hook.tensors)
     for op in islice(capture.ops, hook.at, None):
-        if op.name in LAYERS and own <= set(op.inputs) and not op.has(Trait.BACKWARD):
+        if is_a(op.name, _LAYERS) and own <= set(op.inputs) and not op.has(Trait.BACKWARD):
             return None if _is_in(capture, op.call, hook) else op
     return None
 

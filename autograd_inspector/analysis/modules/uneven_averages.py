@@ -37,15 +37,18 @@ def uneven_averages(analysis: Analysis) -> Iterator[UnevenAverages]:
         return
     rounds: dict[tuple[str, int] | None, dict[int, Counter[int]]] = {}
     first: dict[tuple[tuple[str, int] | None, int], AverageUpdate] = {}
+    shared: set[tuple[str, int] | None] = set()
     for storage, updates in average_updates(analysis, moved).items():
         for update in updates:
             line = line_of(analysis, update.op.site)
+            if update.parameter != updates[0].parameter:
+                shared.add(line)  # An average of several parameters.
             number = analysis.timeline.steps.passed(update.op.index)
             rounds.setdefault(line, {}).setdefault(number, Counter())[storage] += 1
             first.setdefault((line, storage), update)
     for line, counts in rounds.items():
         every = list(counts.values())
-        if len(every) < _FEWEST or any(each != every[0] for each in every[1:]):
+        if line in shared or len(every) < _FEWEST or any(each != every[0] for each in every[1:]):
             continue
         most, fewest = max(every[0].values()), min(every[0].values())
         several = [storage for storage, count in every[0].items() if count == most]
