@@ -17,6 +17,7 @@ from autograd_inspector.model.program_events.attributes import (
 from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
+    ContextsGiven,
     FunctionRefused,
     GradientModified,
     GradientsReturned,
@@ -118,6 +119,7 @@ __all__ = [
     "ClippedIterator",
     "Communicated",
     "CompiledCalled",
+    "ContextsGiven",
     "DataMet",
     "Event",
     "FunctionRefused",
@@ -240,6 +242,7 @@ Event = (
     | FunctionRefused
     | RandomUnderVmap
     | RandomStateDropped
+    | ContextsGiven
     | SavedTensorUnpacked
     | StartRefused
     | StatementIdle

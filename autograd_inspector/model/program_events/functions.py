@@ -129,6 +129,15 @@ class RandomStateDropped(ProgramEvent, frozen=True):
         return "checkpoint(preserve_rng_state=False)"
 
 
+class ContextsGiven(ProgramEvent, frozen=True):
+    """A line calls ``checkpoint(..., context_fn=...)``: noted once for each such function; ``site`` defines it."""
+
+    @property
+    def api(self) -> str:
+        """The argument."""
+        return "context_fn"
+
+
 class StartRefused(ProgramEvent, frozen=True):
     """backward() or grad() did not start: what it was given, or not given, as a gradient does not fit these tensors."""
 

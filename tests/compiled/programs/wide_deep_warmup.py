@@ -1,6 +1,6 @@
 """Recommendation: a wide and deep model whose step is compiled ahead of the first batch."""
 
-import copy
+import copy  # noqa: F401 - for the repair
 
 import torch
 import torch.nn.functional as F
@@ -13,8 +13,10 @@ TRUTH = Truth(
     fault="the warm-up takes real steps on zeros: they move the weights, Adam's moments and the statistics",
     names=("warm_up", "step", "running_mean", "exp_avg"),
     repair=(
-        "saved = copy.deepcopy((model.state_dict(), optimizer.state_dict())); warm_up(step)\n"
-        "model.load_state_dict(saved[0]); optimizer.load_state_dict(saved[1])",
+        (
+            "saved = copy.deepcopy((model.state_dict(), optimizer.state_dict())); warm_up(step)\n"
+            "model.load_state_dict(saved[0]); optimizer.load_state_dict(saved[1])"
+        ),
     ),
 )
 
