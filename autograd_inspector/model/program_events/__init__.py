@@ -18,6 +18,7 @@ from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     ContextsGiven,
+    FunctionDifferentiated,
     FunctionRefused,
     GradientModified,
     GradientsReturned,
@@ -122,6 +123,7 @@ __all__ = [
     "ContextsGiven",
     "DataMet",
     "Event",
+    "FunctionDifferentiated",
     "FunctionRefused",
     "GradientModified",
     "GradientsGone",
@@ -240,6 +242,7 @@ Event = (
     | OutputKeptOnContext
     | OnceDifferentiable
     | FunctionRefused
+    | FunctionDifferentiated
     | RandomUnderVmap
     | RandomStateDropped
     | ContextsGiven

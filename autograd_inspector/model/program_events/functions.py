@@ -160,6 +160,17 @@ class HookEnds(ProgramEvent, frozen=True):
         return self.name
 
 
+class FunctionDifferentiated(ProgramEvent, frozen=True):
+    """torch.func.grad, or vjp, differentiates by these tensors, as they are outside it; op ``at`` does."""
+
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The transform."""
+        return "torch.func.grad()"
+
+
 class IndependentResult(ProgramEvent, frozen=True):
     """torch.func.grad, or vjp, of a function whose result depends on none of the tensors that it is differentiated by.
 
