@@ -56,6 +56,8 @@ class TorchError(Enum):
     SAVED_REUSED = r"compiled with non-empty donated buffers"
     NAN_IN_BACKWARD = r"returned nan values in its"
     NO_DERIVATIVE = r"derivative for '.*' is not implemented"
+    NO_FORMULA = r"trying to backward through (\S+) but no autograd formula was registered"
+    REGION_RECOMPUTED_AGAIN = r"backward an extra time.*selective activation checkpoint"
     GRAD_OUTPUT_SHAPE = r"mismatch in shape: grad_output"
     DDP_REDUCTION = r"expected to (?:have finished reduction|mark a variable ready only once)"
     RANK_ABSENT = (

@@ -81,6 +81,27 @@ def test_values_that_depend_on_a_parameter_by_rounding_alone():
         assert [each.tensors for each in rounded_updates(program.analysis)] == ([(w,)] if found else [])
 
 
+def test_values_that_are_rounded_in_units_of_a_scale():
+    """A scale for each channel leaves them on the grid; dividing by what is as large as the weight does not."""
+
+    def in_units(shape, *, back):
+        def source(program, w, x):
+            scale = program.call("amax", w, shape=shape, region=NO_GRAD)
+            rounded = program.call("round", program.call("div", w, scale, region=NO_GRAD), region=NO_GRAD)
+            return program.call("mul", rounded, scale if back else w, region=NO_GRAD)
+
+        return copied(source)
+
+    for shape, back, found in (
+        ((1,), True, True),
+        ((3, 1), True, True),
+        ((3, 4), True, False),
+        ((3, 1), False, False),
+    ):
+        program, w = steps_and_writes(in_units(shape, back=back))
+        assert [each.tensors for each in rounded_updates(program.analysis)] == ([(w,)] if found else [])
+
+
 def merging(*, step=True, own=False, reset=False, data=False, twice=False):
     """A weight to which each round adds a product of two trained parameters."""
     program = Written()

@@ -1,6 +1,7 @@
 """The one table of torch's messages, held against what this torch says."""
 
 import copy
+import functools
 import pickle
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from autograd_inspector.model.torch_errors import TorchError, says
 
@@ -100,6 +102,18 @@ def nan_found():
         (w(2) * 0).sqrt().mul(0).sum().backward()
 
 
+@torch.library.custom_op("inspector_errors::halved", mutates_args=())
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return x / 2
+
+
+def recomputed_again():
+    chosen = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.sin.default])
+    y = checkpoint(lambda x: x.sin().exp(), w(2), use_reentrant=False, context_fn=chosen).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+
+
 def load_other_groups():
     one, two = torch.optim.SGD([w(2)]), torch.optim.SGD([w(2), w(2)])
     one.load_state_dict(two.state_dict())
@@ -173,6 +187,8 @@ RAISED = [
     (E_.SAVED_REUSED, compiled_once_and_kept),
     (E_.NAN_IN_BACKWARD, nan_found),
     (E_.NO_DERIVATIVE, lambda: torch.igamma(w(2), w(2)).sum().backward()),
+    (E_.NO_FORMULA, lambda: halved(w(2)).sum().backward()),
+    (E_.REGION_RECOMPUTED_AGAIN, recomputed_again),
     (E_.GRAD_OUTPUT_SHAPE, lambda: (w(2) * 1).backward(torch.ones(3))),
     (E_.GRADIENT_NOT_KEPT, torch.ones(2).retain_grad),
     (E_.HOOK_REFUSED, lambda: torch.ones(2).register_hook(print)),

@@ -70,11 +70,69 @@ def of_a_clone():
         optimizer.step()
 
 
+def functional(order, given, *, compiled=False):
+    """Steps with gradients of torch.func.grad, by names in that ``order``, and parameters in the one of ``given``."""
+
+    def run():
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        gradients = torch.func.grad(lambda params: torch.func.functional_call(net, params, (X,)).pow(2).mean())
+        gradients = torch.compile(gradients, backend="aot_eager") if compiled else gradients
+        for _ in range(3):
+            grads = gradients({name: p.detach() for name, p in order(list(net.named_parameters()))})
+            for (_, p), gradient in zip(given(list(net.named_parameters())), grads.values(), strict=True):
+                p.grad = gradient  # Assigned.
+            optimizer.step()
+
+    return run
+
+
+def of_copies():
+    """Gradients of copies, which are in another order, are looked up by their names."""
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    gradients = torch.func.grad(lambda params: torch.func.functional_call(net, params, (X,)).pow(2).mean())
+    for _ in range(3):
+        grads = gradients({name: p.detach().clone() for name, p in reversed(list(net.named_parameters()))})
+        for name, p in net.named_parameters():
+            p.grad = grads[name]
+        optimizer.step()
+
+
+def each_per_sample():
+    """Means of per-sample gradients."""
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def loss(params, x):
+        return torch.func.functional_call(net, params, (x[None],)).pow(2).mean()
+
+    for _ in range(3):
+        params = {name: p.detach() for name, p in net.named_parameters()}
+        grads = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(params, X)
+        for name, p in net.named_parameters():
+            p.grad = grads[name].mean(0)
+        optimizer.step()
+
+
 def test_for_another():
     """Lists of unequal length, and lists in another order."""
     for frozen, asked, given, owner in (((0,), learning, every, "blocks.1"), ((), every, turned, "blocks.2")):
         names = ("blocks.0", owner)
         diagnosed(training(frozen, asked, given), "AG306", "# Assigned.", *names, severity="warning", where=training)
+
+
+def test_of_a_function():
+    """torch.func.grad returns them by name, and zip() takes them in another order; compiled as well."""
+    for compiled in (False, True):
+        program = functional(turned, every, compiled=compiled)
+        names = "torch.func.grad()", "blocks.0", "blocks.2"
+        diagnosed(program, "AG306", "# Assigned.", *names, severity="warning", where=functional)
+
+
+def test_of_a_function_for_its_own():
+    """The order of one dict, also a reversed one; copies, by their names; per-sample gradients."""
+    calm(functional(every, every), functional(turned, turned), of_copies, each_per_sample)
 
 
 def test_for_its_own():

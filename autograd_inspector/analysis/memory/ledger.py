@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
@@ -75,26 +76,32 @@ class Ledger:
         """The op that rounds a parameter, where what a write puts in its place depends on it by that op alone.
 
         On what it has been since op ``since``: a scale may have been taken of it before. One that is taken of it now
-        is a single number, and leaves the rounded values where they are.
+        is a number, or one for each channel, and leaves the rounded values where they are.
         """
-        storage = self._capture.tensors[tensor].storage
-        source = written_from(op, write)
+        source = self._source(op, write)
         if source is None:
             return op if is_a(op.name, OpKind.PIECEWISE_CONSTANT) and write.tensor in op.inputs else None
         found: Op | None = None
         ways = self._analysis.flow.upstream(
             [(source, op.index)],
-            lambda each, made: each.index > since and not _rounds(each) and not self._is_number(made),
+            lambda each, made: each.index > since and not _rounds(each) and not self._is_scale(made, tensor),
         )
         for made, _ in ways:
             if made.index <= since:
                 continue
             inside = self._within(made) or [made]
             rounding = next(filter(_rounds, inside), None)
-            if any(self._reads_all(each, storage) for each in inside if not _rounds(each)):
+            if any(self._reads_all(each, tensor) for each in inside if not _rounds(each)):
                 return None
             found = rounding or found
         return found
+
+    def _source(self, op: Op, write: Write) -> int | None:
+        """What it wrote from, also in compiled code, where a write by way of an alias is told of the parameter itself."""
+        source, tensors = written_from(op, write), self._capture.tensors
+        if source is None and op.name == "copy_" and len(op.inputs) == 2 and op.writes == (write,):
+            return op.inputs[1] if tensors[op.inputs[0]].shape == tensors[write.tensor].shape else None
+        return source
 
     def _within(self, function: Op) -> list[Op]:
         """The ops in the forward of a custom Function that made its results, up to the ones that round, the last first."""
@@ -108,11 +115,16 @@ class Ledger:
             at -= 1
         return found
 
-    def _reads_all(self, op: Op, storage: int) -> bool:
-        """Whether it computes more than a number of what lies there."""
-        tensors = self._capture.tensors
-        made = (t for t in op.outputs if tensors[t].storage != storage and not self._is_number(t))
+    def _reads_all(self, op: Op, tensor: int) -> bool:
+        """Whether it computes more than a scale of what the parameter is."""
+        tensors, storage = self._capture.tensors, self._capture.tensors[tensor].storage
+        made = (t for t in op.outputs if tensors[t].storage != storage and not self._is_scale(t, tensor))
         return any(tensors[t].storage == storage for t in op.inputs) and any(True for _ in made)
+
+    def _is_scale(self, made: int, tensor: int) -> bool:
+        """Whether it has fewer entries than the parameter: one for each row or channel, or for all of it."""
+        shapes = (self._capture.tensors[each].shape for each in (made, tensor))
+        return self._is_number(made) or prod(next(shapes)) < prod(next(shapes))
 
     def _is_number(self, tensor: int) -> bool:
         return all(size == 1 for size in self._capture.tensors[tensor].shape)

@@ -19,8 +19,10 @@ from autograd_inspector.model.program_events.compiled import CompiledCalled
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     ArgumentUnread,
+    ContextsGiven,
     DefaultDtypeMet,
     DifferentiatedWithin,
+    FunctionDifferentiated,
     FunctionRefused,
     GradientModified,
     GradientsReturned,
@@ -131,10 +133,12 @@ __all__ = [
     "ClippedIterator",
     "Communicated",
     "CompiledCalled",
+    "ContextsGiven",
     "DataMet",
     "DefaultDtypeMet",
     "DifferentiatedWithin",
     "Event",
+    "FunctionDifferentiated",
     "FunctionRefused",
     "GradientModified",
     "GradientsGone",
@@ -263,9 +267,11 @@ Event = (
     | OutputKeptOnContext
     | OnceDifferentiable
     | FunctionRefused
+    | FunctionDifferentiated
     | RandomUnderVmap
     | RandomSeeded
     | RandomStateDropped
+    | ContextsGiven
     | SavedTensorUnpacked
     | StartRefused
     | StatementIdle

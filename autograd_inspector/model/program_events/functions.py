@@ -140,6 +140,15 @@ class RandomStateDropped(ProgramEvent, frozen=True):
         return "checkpoint(preserve_rng_state=False)"
 
 
+class ContextsGiven(ProgramEvent, frozen=True):
+    """A line calls ``checkpoint(..., context_fn=...)``: noted once for each such function; ``site`` defines it."""
+
+    @property
+    def api(self) -> str:
+        """The argument."""
+        return "context_fn"
+
+
 class StartRefused(ProgramEvent, frozen=True):
     """backward() or grad() did not start: what it was given, or not given, as a gradient does not fit these tensors."""
 
@@ -232,6 +241,17 @@ class HookRefused(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The hook."""
         return f"{self.name}()"
+
+
+class FunctionDifferentiated(ProgramEvent, frozen=True):
+    """torch.func.grad, or vjp, differentiates by these tensors, as they are outside it; op ``at`` does."""
+
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The transform."""
+        return "torch.func.grad()"
 
 
 class IndependentResult(ProgramEvent, frozen=True):

@@ -21,6 +21,9 @@ def refused(analysis: Analysis) -> Iterator[Problem]:
         found = says(run.error, TorchError.NO_DERIVATIVE)
         if found is not None and run.nested_in < 0:
             yield from _without_formula(analysis, run, found[0].partition("'")[2].partition("'")[0])
+        missing = says(run.error, TorchError.NO_FORMULA)
+        if missing is not None and run.nested_in < 0:
+            yield from _unregistered(analysis, run, missing[1])
     for op in raising(analysis.capture):
         if op.error and says(op.error, TorchError.NOT_FLOATING) and ends(analysis.capture, op):
             yield _integers(analysis, op)
@@ -39,6 +42,24 @@ def _without_formula(analysis: Analysis, run: Backward, formula: str) -> Iterato
             f"Detach its input if no gradient must flow through `{op.name}`, or use other ops.",
             analysis.places((op, "no derivative here"), (run, "backward called here")),
             (op.name, *names),
+            ops=(op.index,),
+        )
+
+
+def _unregistered(analysis: Analysis, run: Backward, overload: str) -> Iterator[Problem]:
+    """``overload`` is a custom op as torch calls it: ``pointops.three_interpolate.default``."""
+    space, name = overload.split(".")[:2]
+    made = [analysis.capture.ops[node.op] for node in analysis.nodes_of(run) if node.op >= 0]
+    for op in [op for op in made if name in op.name][:1]:
+        behind = [t for t in op.inputs if analysis.capture.tensors[t].requires_grad]
+        names = tuple(dict.fromkeys(name_of(analysis, tensor) for tensor in behind))
+        yield Problem(
+            "error",
+            f"the custom op `{space}::{name}` has no autograd formula, and backward() runs through it",
+            f"Register one with `{name}.register_autograd(backward, setup_context=...)`, or detach its input if no gradient "
+            f"must flow through `{name}`, or use torch's own ops.",
+            analysis.places((op, "no autograd formula here"), (run, "backward called here")),
+            (name, *names),
             ops=(op.index,),
         )
 

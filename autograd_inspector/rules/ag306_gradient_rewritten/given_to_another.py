@@ -18,9 +18,14 @@ def for_another(analysis: Analysis) -> Iterator[Problem]:
         alike = f" ({counted(found.others, 'other parameter')} alike)" if found.others else ""
         yield Problem(
             "warning",
-            f"{name} gets the gradient that `torch.autograd.grad()` computed for {owner}{alike}, and the step uses it: their "
+            f"{name} gets the gradient that `{found.call}` computed for {owner}{alike}, and the step uses it: their "
             "shapes agree, so no error is raised",
-            "Assign each gradient to the parameter that it was computed for: give `torch.autograd.grad()` and `zip()` the same list.",
+            "Assign each gradient to the parameter that it was computed for: "
+            + (
+                "give `torch.autograd.grad()` and `zip()` the same list."
+                if found.call.startswith("torch.autograd")
+                else "look each one up by its name, or give `zip()` both in the order of one dict."
+            ),
             analysis.places(
                 (found.write, f"assigned to {name} here"),
                 (found.asked, f"computed for {owner} here"),

@@ -16,6 +16,7 @@ from autograd_inspector.analysis.gradients.rebound import Rebound, rebound
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.rules.ag501_graph_freed.cache_used_up import cache_used_up
 from autograd_inspector.rules.ag501_graph_freed.outdated_values import outdated_values
 from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
     backwards,
@@ -53,6 +54,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.Tensor.backward (retain_graph); "truncated backpropagation through time" for hidden states.
     """
     yield from outdated_values(analysis)
+    yield from cache_used_up(analysis)
     for run in analysis.capture.backwards:
         if says(run.error, TorchError.GRAPH_FREED):
             earlier = analysis.timeline.completed_before(run)

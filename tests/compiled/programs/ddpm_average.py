@@ -51,7 +51,7 @@ def diffusion_loss(net, x0):
 
 @torch.no_grad()
 def validate(net, forward, average, held_out, best):
-    average.copy_to(net)
+    average.copy_to(net)  # also
     score = diffusion_loss(forward, held_out).item()
     if score < best:
         return score  # cause

@@ -46,7 +46,7 @@ def train_step(model, optimizer, gradients, images, labels):
     params = dict(sorted(model.named_parameters()))  # also
     grads, loss = gradients({name: p.detach() for name, p in params.items()}, images, labels)
     for p, g in zip(model.parameters(), grads.values()):  # cause
-        p.grad = g
+        p.grad = g  # also
     optimizer.step()
     return loss.item()
 

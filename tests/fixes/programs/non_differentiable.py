@@ -117,6 +117,30 @@ y.sum().backward()
         ),
         by("use other ops", "torch.igamma(a, x)", "1 - torch.exp(-x) * (a / a)"),
     ),
+    "backward goes through a custom op without formula": case(
+        "AG104",
+        """
+net = nn.Linear(4, 1)
+y = doubled(net(torch.randn(3, 4)))
+(y.mean() + net.bias.sum()).backward()
+""",
+        by(
+            "Register one with `doubled.register_autograd(backward, setup_context=...)`",
+            "net = nn.Linear(4, 1)",
+            "net = nn.Linear(4, 1)\ndoubled.register_autograd(lambda ctx, grad: grad * 2)",
+        ),
+        by(
+            "detach its input if no gradient must flow through `doubled`",
+            "doubled(net(torch.randn(3, 4)))",
+            "doubled(net(torch.randn(3, 4)).detach())",
+        ),
+        by("use torch's own ops", "doubled(net", "2 * (net"),
+        before="""
+@torch.library.custom_op("inspector_fixes::doubled", mutates_args=())
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+""",
+    ),
     "integers are to require grad": case(
         "AG104",
         """

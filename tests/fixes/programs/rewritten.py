@@ -470,6 +470,26 @@ optimizer.step()
         ),
         symptom="not torch.equal(net[0].weight.grad, expected)",
     ),
+    "gradients of a function are zipped in another order": case(
+        "AG306",
+        """
+layers = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False))
+optimizer = torch.optim.SGD(layers.parameters(), lr=0.1)
+function = torch.func.grad(lambda params: torch.func.functional_call(layers, params, (torch.ones(3, 4),)).sum())
+gradients = function({name: p.detach() for name, p in reversed(list(layers.named_parameters()))})
+expected = gradients["0.weight"]
+for (name, p), (other, gradient) in zip(layers.named_parameters(), gradients.items()):
+    p.grad = gradient
+optimizer.step()
+""",
+        by("look each one up by its name", "p.grad = gradient", "p.grad = gradients[name]"),
+        by(
+            "give `zip()` both in the order of one dict",
+            "zip(layers.named_parameters(), gradients.items())",
+            "zip(reversed(list(layers.named_parameters())), gradients.items())",
+        ),
+        symptom="layers[0].weight.grad is not expected",
+    ),
     "a hook is registered on compiled code": case(
         "AG306",
         """

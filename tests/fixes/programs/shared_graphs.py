@@ -223,4 +223,48 @@ loss.backward()
         ),
         before="net = nn.Linear(4, 1)\nx = torch.randn(3, 4)\nloss = net(x).tanh().mean()\nfirst = loss.backward()",
     ),
+    "checkpointed layers share one pair of contexts": case(
+        "AG501",
+        """
+stack = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(3))
+pair = create_selective_checkpoint_contexts(policy)
+x = torch.randn(3, 4)
+for layer in stack:
+    x = checkpoint(layer, x, use_reentrant=False, context_fn=lambda: pair)
+x.pow(2).mean().backward()
+""",
+        by(
+            "`context_fn=lambda: create_selective_checkpoint_contexts(policy)`",
+            "context_fn=lambda: pair",
+            "context_fn=lambda: create_selective_checkpoint_contexts(policy)",
+        ),
+        before="""
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+policy = [torch.ops.aten.addmm.default]
+""",
+    ),
+    "a selectively checkpointed region is run through twice": case(
+        "AG501",
+        """
+layer = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+y = checkpoint(layer, torch.randn(3, 4), use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+loss, other = y.mean(), y.pow(2).mean()
+loss.backward(retain_graph=True)
+other.backward()
+""",
+        by(
+            "`(loss + other).backward()`",
+            "loss.backward(retain_graph=True)\nother.backward()",
+            "(loss + other).backward()",
+        ),
+        by(
+            "leave `context_fn` out of the checkpoint",
+            ", context_fn=lambda: create_selective_checkpoint_contexts(policy)",
+            "",
+        ),
+        before="""
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+policy = [torch.ops.aten.addmm.default]
+""",
+    ),
 }

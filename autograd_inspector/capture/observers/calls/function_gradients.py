@@ -1,4 +1,4 @@
-"""torch.func.grad of functions whose result does not depend on what they are differentiated by: all zeros."""
+"""What torch.func.grad differentiates a function by, and results that do not depend on it: the gradients are zeros."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from torch import Tensor
 
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad_here
-from autograd_inspector.capture.torch_private.calls import FUNCTION_GRADIENT
+from autograd_inspector.capture.torch_private.calls import FUNCTION_GRADIENT, is_functorch_wrapped, unwrapped_once
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
-from autograd_inspector.model.program_events import IndependentResult
+from autograd_inspector.model.program_events import FunctionDifferentiated, IndependentResult
 
 
 class FunctionGradients:
@@ -42,6 +42,10 @@ class FunctionGradients:
 
     def _note(self, outputs: tuple[Any, ...], inputs: tuple[Any, ...]) -> None:
         recording = self._recording
+        beneath = [_beneath(tensor) for tensor in inputs if isinstance(tensor, Tensor)]
+        if all(recording.registry.entry_of(tensor) is not None for tensor in beneath):
+            outer = tuple(map(recording.id_of, beneath))
+            recording.events.append(FunctionDifferentiated(len(recording.ops), recording.stacks.here(0), outer))
         if any(needs_grad_here(output) for output in outputs if isinstance(output, Tensor)):
             return
         given, returned = (
@@ -49,3 +53,13 @@ class FunctionGradients:
             for tensors in (inputs, outputs)
         )
         recording.events.append(IndependentResult(len(recording.ops), recording.stacks.here(0), given, returned))
+
+
+def _beneath(tensor: Tensor) -> Tensor:
+    """What was given to the outermost transform, for which the tensor stands inside."""
+    while is_functorch_wrapped(tensor):
+        inner = unwrapped_once(tensor)
+        if inner is tensor:
+            break
+        tensor = inner
+    return tensor

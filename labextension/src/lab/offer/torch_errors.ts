@@ -38,6 +38,8 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /compiled with non-empty donated buffers/is,
   /returned nan values in its/is,
   /derivative for '.*' is not implemented/is,
+  /trying to backward through (\S+) but no autograd formula was registered/is,
+  /backward an extra time.*selective activation checkpoint/is,
   /mismatch in shape: grad_output/is,
   /expected to (?:have finished reduction|mark a variable ready only once)/is,
   /timed out waiting \d+ms for|connection (?:closed|reset) by peer|wait timeout|collective operation timeout|caused pair closure|broken pipe|\/gloo\/|nccl/is,
