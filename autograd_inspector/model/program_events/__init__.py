@@ -94,6 +94,7 @@ from autograd_inspector.model.program_events.ranks import (
     GradientsLeftLocal,
     LayerComputed,
     ModelSharded,
+    RandomStateSet,
     ReductionContinued,
     ReductionHooked,
     ReplicasWrapped,
@@ -107,6 +108,7 @@ from autograd_inspector.model.program_events.ranks import (
     WeightsMet,
     WrappedAlone,
     WrapperCalled,
+    WrapperReturned,
 )
 
 __all__ = [
@@ -166,6 +168,7 @@ __all__ = [
     "PlainTensorHeld",
     "ProgramEvent",
     "RandomStateDropped",
+    "RandomStateSet",
     "RandomUnderVmap",
     "ReductionContinued",
     "ReductionHooked",
@@ -205,6 +208,7 @@ __all__ = [
     "WeightsMet",
     "WrappedAlone",
     "WrapperCalled",
+    "WrapperReturned",
     "WrittenInLoop",
     "ZeroGradCalled",
 ]
@@ -292,6 +296,8 @@ Event = (
     | ReductionContinued
     | ShardSyncSet
     | SummandTaken
+    | WrapperReturned
+    | RandomStateSet
     | SumLost
     | Communicated
     | SamplerIterated

@@ -30,6 +30,7 @@ from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_tw
 from autograd_inspector.rules.ag202_unseen_edit.sent_buffers import sent_buffers
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
+from autograd_inspector.rules.ag202_unseen_edit.summed_over import summed_over
 
 Member = tuple[Saved, Op, Write]
 
@@ -91,6 +92,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from recomputed_unlike(analysis)
     yield from packed_edits(analysis, seen)
     yield from sent_buffers(analysis)
+    yield from summed_over(analysis)
 
 
 def _tells(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> bool:
