@@ -43,9 +43,8 @@ PATIENCE = 60
 NOT_YET = {
     "es_point_mass": "found located first named",  # No gradient is computed: nothing says that the ranks are replicas.
     "kfac_autoencoder": "first",  # Which of several writes to the gradients parts them takes a fingerprint behind each.
-    "master_shards": "found located first named",  # That masters were made of older weights is not followed over ranks.
     "moco_shuffled_keys": "found located first named",  # Which draws have to agree: a rank may choose rows by its own.
-    "muon_fully_sharded": "found located first named",  # Which arithmetic of parts is not that of the whole is not known.
+    "muon_fully_sharded": "found located first named",  # Which arithmetic of parts is not that of the whole?
     "post_local_sgd": "found located first named",  # How long ranks are to stay apart before they average is a choice.
 }
 """Programs -> the aims that are missed."""

@@ -104,7 +104,11 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
             # A ``.grad`` that was made once may be filled in each step.
             # A number that was computed of all gradients, an angle or a norm, hands none of them on to an array.
             starts, single = [(write.gradient, len(capture.ops))], not _is_array(capture, write.tensor)
-            above = flow.upstream(starts) if single else flow.upstream(starts, lambda op, made: _hands_on(capture, op, made))
+            above = (
+                flow.upstream(starts)
+                if single
+                else flow.upstream(starts, lambda op, made: _hands_on(capture, op, made))
+            )
             sources.update(read for op, made in above if single or _hands_on(capture, op, made) for read in op.inputs)
     if not sources:
         return set()

@@ -78,8 +78,8 @@ def moments_of(
         updated += [place for each in written for place in places(each, "weights written here")]
         hooked = _in_hooks(capture, reductions) if what == "gradients" else []
         updated += [place for each in hooked for place in places(each, "called in a communication hook here")]
-        called = tuple(names(tensor for tensors in written.values() for tensor in tensors)) if written else ()
-        dones.append(Done(what, (*updated, *places(site, _ROLES[what])), 1, called, "hooked" if hooked else ""))
+        rewritten = tuple(names(tensor for tensors in written.values() for tensor in tensors)) if written else ()
+        dones.append(Done(what, (*updated, *places(site, _ROLES[what])), 1, rewritten, "hooked" if hooked else ""))
     return tuple(dones), tuple(moments)
 
 
