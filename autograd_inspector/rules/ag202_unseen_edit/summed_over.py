@@ -33,13 +33,14 @@ def summed_over(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _calls(analysis: Analysis) -> dict[int, list[Communicated]]:
-    """Memory -> the calls outside of backward that sum it over ranks in place."""
+    """Memory -> the calls that sum it over ranks in place: of what autograd has computed, not of gradients."""
     capture, calls = analysis.capture, dict[int, list[Communicated]]()
+    computed = {tensor.storage for tensor in capture.tensors if tensor.requires_grad and not tensor.leaf}
     for call in analysis.reductions.exchanges.calls:
         sums = call.name == _IN_PLACE and call.op in {"sum", "avg"} and not call.failed and not call.results
         for tensor in call.tensors if sums and is_a(call.name, OpKind.REDUCES_RANKS) else ():
             storage = capture.tensors[tensor].storage
-            if storage >= 0 and storage not in capture.stored:
+            if storage >= 0 and storage in computed and storage not in capture.stored:
                 calls.setdefault(storage, []).append(call)
     return calls
 
