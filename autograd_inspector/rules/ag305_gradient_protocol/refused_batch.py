@@ -21,7 +21,7 @@ def refused_batch(analysis: Analysis) -> Iterator[Problem]:
             "warning",
             f"a round reads the gradients of {summarize_names(names)} and leaves out step() and zero_grad(): the next "
             "backward() adds to the gradients that the program refused",
-            "Clear the gradients where the step is left out: call `optimizer.zero_grad()` there, or at the beginning of each round.",
+            "Clear the gradients where the step is left out: call `optimizer.zero_grad()` there, or at the beginning of each iteration.",
             analysis.places(
                 *((event, "round left here") for event in left[:1]),
                 (found.asked, "answer taken from the gradients here, no step follows"),

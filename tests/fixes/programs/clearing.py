@@ -34,7 +34,7 @@ for scale in (1.0, 1.0, 1e4, 1.0):
             "> 1e3:\n        optimizer.zero_grad()\n        continue",
         ),
         by(
-            "or at the beginning of each round",
+            "or at the beginning of each iteration",
             "    (scale * net",
             "    optimizer.zero_grad()\n    (scale * net",
         ),
