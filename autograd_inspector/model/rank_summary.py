@@ -90,6 +90,8 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     of such layers before torch's clipping changed them, step by step.
     ``summed_back``: lines whose gradients Functions sum over the ranks, where no gradient of a parameter is reduced:
     the ``value`` has fingerprints of what this rank gives to each sum in the forward, ":", and in backward.
+    ``reseeded``: the lines that set the state of the random generator, each behind so many batches (``times``)
+    and to what ``value`` tells.
     ``gathered_parts``: lines whose layers see this rank's part of what a Function then gathers, with their parameters.
     """
 
@@ -138,3 +140,4 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     unclipped: tuple[Done, ...] = ()
     summed_back: tuple[Done, ...] = ()
     gathered_parts: tuple[Done, ...] = ()
+    reseeded: tuple[Done, ...] = ()

@@ -42,6 +42,14 @@ from tests.shares import share
 PROGRAMS = Path(__file__).parent / "programs"
 LOUD = ("error", "warning")
 PATIENCE = 60
+NOT_YET = {
+    "es_point_mass": "found located first named",  # No gradient is computed: nothing says that the ranks are replicas.
+    "kfac_autoencoder": "first",  # Which of several writes to the gradients parts them takes a fingerprint behind each.
+    "moco_shuffled_keys": "found located first named",  # Which draws have to agree: a rank may choose rows by its own.
+    "muon_fully_sharded": "found located first named",  # Which arithmetic of parts is not that of the whole?
+    "post_local_sgd": "found located first named",  # How long ranks are to stay apart before they average is a choice.
+}
+"""Programs -> the aims that are missed."""
 LIBRARIES = ("accelerate", "datasets", "lightning", "transformers.trainer")
 """What some programs train with. One part has all of these, and imports the libraries once for all their ranks."""
 

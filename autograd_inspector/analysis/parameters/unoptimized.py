@@ -104,8 +104,12 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
             # A ``.grad`` that was made once may be filled in each step.
             # A number that was computed of all gradients, an angle or a norm, hands none of them on to an array.
             starts, single = [(write.gradient, len(capture.ops))], not _is_array(capture, write.tensor)
-            above = flow.upstream(starts) if single else flow.upstream(starts, lambda _, made: _is_array(capture, made))
-            sources.update(read for op, made in above if single or _is_array(capture, made) for read in op.inputs)
+            above = (
+                flow.upstream(starts)
+                if single
+                else flow.upstream(starts, lambda op, made: _hands_on(capture, op, made))
+            )
+            sources.update(read for op, made in above if single or _hands_on(capture, op, made) for read in op.inputs)
     if not sources:
         return set()
     memory = memory_of(capture, sources)
@@ -115,6 +119,11 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
         for write in capture.grad_writes
         if write.gradient >= 0 and write.tensor not in held and capture.tensors[write.gradient].storage in memory
     }
+
+
+def _hands_on(capture: Capture, op: Op, made: int) -> bool:
+    """Whether an op passes on all that it read: an array, or the one element of a gradient that has no more."""
+    return _is_array(capture, made) or is_a(op.name, OpKind.VIEWS | OpKind.DETACHES | OpKind.COPIES | OpKind.CONVERTS)
 
 
 def _is_array(capture: Capture, tensor: int) -> bool:

@@ -17,6 +17,7 @@ Why = Literal[
     "unsynced",
     "spent",
     "within",
+    "inside",
     "unfinished",
     "unhooked",
     "late",
@@ -30,7 +31,8 @@ Why = Literal[
 ]
 """``around``: the wrapper's forward was not called. ``unsynced``: it was, and was told not to reduce. ``spent``: another
 backward through the same forward had been reduced already. ``within``: a hook stepped before the reducer came.
-``unfinished``: the reducer waits for parameters that the backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
+``inside``: the
+backward ran before the wrapper's forward had returned, at whose end it prepares to reduce. ``unfinished``: the reducer waits for parameters that the backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
 the backward. ``added``: the wrapped model got the parameter later. ``beside``: it is in no wrapper, or the program's
 own calls leave it out. ``dropped``: a copy of it is reduced, and the result is not used. ``partly``: of what went into a call some sums came back. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
 same weights, and no gradient is ever reduced."""
@@ -138,9 +140,12 @@ def _why_wrapped(
         return "unsynced"
     if reductions.stepped_within(reached.step, reached.run):
         return "within"
+    unreached = reductions.wrapper_calls.unreached(wrapper, call, reached.step.at)
+    if not unreached and reductions.wrapper_calls.runs_inside(call, reached.run):
+        return "inside"
     if reductions.reached_between(tensor, call.at, reached.run):
         return "spent"
-    return "unfinished" if reductions.wrapper_calls.unreached(wrapper, call, reached.step.at) else "unhooked"
+    return "unfinished" if unreached else "unhooked"
 
 
 def _next_to(reductions: Reductions, reached: Reached, event: Communicated) -> bool:

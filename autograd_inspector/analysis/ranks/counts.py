@@ -37,7 +37,7 @@ def divided_by_all(capture: Capture, reductions: Reductions) -> Iterator[Divided
         found = _of_loss(capture, reductions, reached, sums) if wrapped else None
         if found is None or reductions.wrapper_of[wrapped[0]].world != capture.world_size:
             continue
-        if not _scaled(capture, reductions, wrapped[0], reached):
+        if not scaled(capture, reductions, wrapped[0], reached):
             yield DividedByAll(*found, reached, reductions.wrapper_of[wrapped[0]], tuple(wrapped))
             return
 
@@ -84,7 +84,7 @@ def _summed(
     return None
 
 
-def _scaled(capture: Capture, reductions: Reductions, tensor: int, reached: Reached) -> bool:
+def scaled(capture: Capture, reductions: Reductions, tensor: int, reached: Reached) -> bool:
     """Whether something multiplies or divides the gradients by a plain number, or replaces them, before the step."""
     storage = reductions.exchanges.storage
     start, end = reached.run.start, reached.step.updates_from

@@ -14,7 +14,7 @@ def mean_as_it_is(capture: Capture, run: Backward) -> bool:
     """Whether a backward starts from a mean: the op that made it takes one, and no other scaled what it gave."""
     births = {capture.tensors[root].birth for root in run.roots}
     ops = [capture.ops[birth] for birth in births if birth >= 0]
-    return bool(ops) and not run.weights and all(is_mean(op) or _divides_by_own_count(capture, op) for op in ops)
+    return bool(ops) and not run.weights and all(is_mean(op) or divides_by_own_count(capture, op) for op in ops)
 
 
 def is_mean(op: Op) -> bool:
@@ -22,7 +22,7 @@ def is_mean(op: Op) -> bool:
     return op.name == "mean" or op.name.endswith("loss") or op.name == "cross_entropy"
 
 
-def _divides_by_own_count(capture: Capture, op: Op) -> bool:
+def divides_by_own_count(capture: Capture, op: Op) -> bool:
     """Whether an op divides a sum by an integer that this rank has counted, and that no exchange has changed."""
     if not is_a(op.name, OpKind.DIVIDES) or len(op.inputs) != len(("sum", "count")):
         return False

@@ -8,8 +8,9 @@ from zlib import crc32
 from autograd_inspector.analysis.ranks.beginnings import Names, Places
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.ranks.running_statistics import running_statistics
+from autograd_inspector.analysis.ranks.written_between import written_between
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.program_events import WeightsMet
+from autograd_inspector.model.program_events import ReductionHooked, WeightsMet
 from autograd_inspector.model.rank_summary import Done, Moment
 
 _NUMBERS = 4_096
@@ -69,11 +70,26 @@ def moments_of(
                 pairs = zip(event.tensors, called, strict=False)
                 sites[line] = [writers[t] for t, name in pairs if f"|{name}" in keys and t in writers]
             moments.append(Moment(line, keys if told <= _NUMBERS else whole))
+    between = written_between(capture, events) if lines else {}
     dones = []
     for (what, site), line in lines.items():
-        updated = (place for each in dict.fromkeys(sites.get(line, ())) for place in places(each, "updated here"))
-        dones.append(Done(what, (*updated, *places(site, _ROLES[what]))))
+        updated = [place for each in dict.fromkeys(sites.get(line, ())) for place in places(each, "updated here")]
+        written = between.get(site, {}) if what == "stepped" else {}
+        updated += [place for each in written for place in places(each, "weights written here")]
+        hooked = _in_hooks(capture, reductions) if what == "gradients" else []
+        updated += [place for each in hooked for place in places(each, "called in a communication hook here")]
+        rewritten = tuple(names(tensor for tensors in written.values() for tensor in tensors)) if written else ()
+        dones.append(Done(what, (*updated, *places(site, _ROLES[what])), 1, rewritten, "hooked" if hooked else ""))
     return tuple(dones), tuple(moments)
+
+
+def _in_hooks(capture: Capture, reductions: Reductions) -> list[int]:
+    """The lines of hooks at which they exchange the buckets of a wrapper."""
+    if not capture.events_of(ReductionHooked):
+        return []
+    runs = [each.run for each in reductions.reached if not reductions.wrapper_of.keys().isdisjoint(each.reduced)]
+    calls = [call for call in reductions.exchanges.calls if call.inside]
+    return list(dict.fromkeys(c.site for c in calls if any(run.start <= c.at <= run.end for run in runs)))
 
 
 def _buffers(events: Iterable[WeightsMet]) -> dict[str, set[int]]:

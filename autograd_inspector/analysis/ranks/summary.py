@@ -28,6 +28,7 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import (
     Communicated,
     DataMet,
+    RandomStateSet,
     SchedulerStepped,
     StoodStill,
     WeightsMet,
@@ -116,7 +117,14 @@ class _Summary:
             tuple(unclipped(capture, layers, self.places, self.names)),
             tuple(summed_back(capture, reductions, self.places)),
             tuple(gathered_parts(capture, reductions, self.places, self.names)),
+            tuple(self._reseeded([event.at for event in data])),
         )
+
+    def _reseeded(self, batches: list[int]) -> Iterator[Done]:
+        """Where the state of the random generator was set, each time behind some batches."""
+        for event in self.capture.events_of(RandomStateSet) if batches else ():
+            behind = bisect_left(batches, event.at)
+            yield Done(event.api, self.places(event.site, "random state set here"), behind, value=str(event.digest))
 
     def _kept(self) -> tuple[dict[str, int], tuple[Location, ...]]:
         """The weights of models that are only asked, with those that no step moves alone."""

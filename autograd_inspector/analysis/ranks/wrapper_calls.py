@@ -9,7 +9,12 @@ from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.program_events import ReplicasWrapped, SyncSwitchedOff, WrapperCalled
+from autograd_inspector.model.program_events import (
+    ReplicasWrapped,
+    SyncSwitchedOff,
+    WrapperCalled,
+    WrapperReturned,
+)
 
 
 class WrapperCalls:
@@ -56,6 +61,11 @@ class WrapperCalls:
             return []
         expected = self._first_reached(wrapper) if wrapper.static else wrapper.tensors
         return [tensor for tensor in expected if tensor not in reached]
+
+    def runs_inside(self, call: WrapperCalled, run: Backward) -> bool:
+        """Whether a backward ran while a call of a wrapper did."""
+        ends = (e.at for e in self._capture.events_of(WrapperReturned) if e.wrapper == call.wrapper and e.at >= call.at)
+        return call.at <= run.start < next(ends, -1)
 
     def switched_off(self, call: WrapperCalled) -> SyncSwitchedOff | None:
         """The ``no_sync()`` that a call of a wrapper may be in."""

@@ -107,6 +107,7 @@ from autograd_inspector.model.program_events.ranks import (
     GradientsLeftLocal,
     LayerComputed,
     ModelSharded,
+    RandomStateSet,
     ReductionContinued,
     ReductionHooked,
     ReductionUnfinished,
@@ -121,6 +122,7 @@ from autograd_inspector.model.program_events.ranks import (
     WeightsMet,
     WrappedAlone,
     WrapperCalled,
+    WrapperReturned,
 )
 
 __all__ = [
@@ -191,6 +193,7 @@ __all__ = [
     "ProgramEvent",
     "RandomSeeded",
     "RandomStateDropped",
+    "RandomStateSet",
     "RandomUnderVmap",
     "ReceiverBound",
     "ReductionContinued",
@@ -233,6 +236,7 @@ __all__ = [
     "WeightsMet",
     "WrappedAlone",
     "WrapperCalled",
+    "WrapperReturned",
     "WrittenInLoop",
     "ZeroGradCalled",
 ]
@@ -334,6 +338,8 @@ Event = (
     | ReductionContinued
     | ShardSyncSet
     | SummandTaken
+    | WrapperReturned
+    | RandomStateSet
     | SumLost
     | Communicated
     | SamplerIterated

@@ -31,6 +31,7 @@ from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_ag
 from autograd_inspector.rules.ag202_unseen_edit.recompute_statistics import statistics_twice
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
 from autograd_inspector.rules.ag202_unseen_edit.sent_buffers import sent_buffers
+from autograd_inspector.rules.ag202_unseen_edit.summed_over import summed_over
 
 Member = tuple[Saved, Op, Write]
 
@@ -92,6 +93,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from recomputed_unlike(analysis)
     yield from packed_edits(analysis, seen)
     yield from sent_buffers(analysis)
+    yield from summed_over(analysis)
 
 
 def _tells(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> bool:

@@ -22,6 +22,7 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag205_result_discarded.averages import not_kept
 from autograd_inspector.rules.ag205_result_discarded.averages_left_in import left_in
 from autograd_inspector.rules.ag205_result_discarded.solved_in_hooks import not_returned
+from autograd_inspector.rules.ag205_result_discarded.stale_masters import loaded_under_masters
 from autograd_inspector.rules.ag205_result_discarded.unread_derivatives import unread_derivatives
 from autograd_inspector.rules.ag205_result_discarded.written_copies import into_copies_for_views, written_in_vain
 
@@ -92,6 +93,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from (_lost_load(analysis, load, begun_anew=False) for load in lost_loads(analysis))
     yield from (_lost_load(analysis, load, begun_anew=True) for load in loads_begun_anew(analysis))
     yield from (_not_written_back(analysis, lost) for lost in edits_lost(analysis.capture, analysis.reductions))
+    yield from loaded_under_masters(analysis)
     yield from unread_derivatives(analysis)
     yield from not_returned(analysis)
     yield from not_kept(analysis)

@@ -32,6 +32,8 @@ def by_wrappers(analysis: Analysis) -> Iterator[Problem]:
             yield _unsynced(analysis, found, found.call)
         elif found.why == "within" and found.wrapper is not None:
             yield _within(analysis, found, found.wrapper)
+        elif found.why == "inside" and found.call is not None:
+            yield _inside(analysis, found, found.call)
         elif found.why == "spent" and found.call is not None:
             yield _spent(analysis, found, found.call)
 
@@ -117,6 +119,20 @@ def _within(analysis: Analysis, found: Unreduced, wrapper: ReplicasWrapped) -> P
             *analysis.places((found.first.step, "step() called here"), (next(hooks, None), "hook registered here")),
             *steps_here(analysis, found),
         ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _inside(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem:
+    names, start = _subject(analysis, found)
+    return Problem(
+        "error",
+        f"{start}: backward() runs inside the forward of {call.type}, which prepares the reduction only when its forward returns, so "
+        "the replicas diverge",
+        f"Return the loss from the forward of {call.type}, and call backward() on it afterwards. Or call "
+        "`self.manual_backward(loss)` in the training_step of a LightningModule: it prepares the reduction first.",
+        (*steps_here(analysis, found), *analysis.user_frames(call.site, "forward called here")),
         tuple(names),
         ops=(found.first.step.op,),
     )

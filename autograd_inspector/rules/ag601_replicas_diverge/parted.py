@@ -8,6 +8,7 @@ from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import Done, Moment, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, counted, summarize_names
+from autograd_inspector.rules.ag601_replicas_diverge.rejoined import rejoined
 
 _Read = Callable[[RankSummary], Iterable[Done]]
 
@@ -17,6 +18,8 @@ def parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     if any(summary.joins for summary in ranks.values()):
         return
     kinds: list[str] = []
+    borrowed: set[int] = set()
+    """Lines at which weights were met that each rank had moved for a while."""
     for at in range(min(len(summary.moments) for summary in ranks.values())):
         here = {rank: summary.moments[at] for rank, summary in ranks.items()}
         lines = {rank: summary.moment_lines[here[rank].line] for rank, summary in ranks.items()}
@@ -24,6 +27,12 @@ def parted(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
             return  # They do not do the same in the same order.
         kinds.append(next(iter(lines.values())).api)
         others = _differing(here)
+        if others and kinds[-1] == "weights":
+            line = next(iter(here.values())).line
+            # The last ones have no step behind them, where the recording ended early.
+            if line in borrowed or rejoined(ranks, {key for keys in others.values() for key in keys}, at + 1):
+                borrowed.add(line)
+                continue
         if others:
             names = tuple(dict.fromkeys(key.partition("|")[2] for keys in others.values() for key in keys))
             yield (
@@ -52,6 +61,8 @@ def _problem(
     what, step = kinds[-1], kinds.count("gradients")
     whose = summarize_names(names) if names else "some parameters"
     begun = what == "weights" and "gradients" not in kinds
+    hooked = bool(line.value)
+    written = tuple(name for name in names if name in line.names)
     message, fix, lines = {
         "weights": (
             f"replicas have different weights when training starts: {whose} {agree(names, 'differs', 'differ')} {between}"
@@ -67,10 +78,21 @@ def _problem(
             f"step {step} uses different {agree(names, 'gradient', 'gradients')} of {whose} on different ranks "
             f"({between}), although the weights are equal: the replicas diverge",
             "Reduce the gradients on all ranks before step(), and change them by the same numbers everywhere: a loss scale or "
-            "a limit that one rank computes must be reduced, too.",
-            _lines(ranks, lambda summary: summary.gradient_edits),
+            "a limit that one rank computes must be reduced, too."
+            if not hooked
+            else "Return the same gradients from the communication hook on every rank: what it scales or selects them by must be "
+            "reduced first, too. After backward(), change gradients by the same numbers everywhere.",
+            () if hooked else _lines(ranks, lambda summary: summary.gradient_edits),
         ),
         "stepped": (
+            f"step {step} gives {whose} different values {between}, although the gradients are equal: between the call of the "
+            f"model and step(), something else writes to {summarize_names(written)}",
+            "Write the same values on every rank: reduce the statistics that they are computed from, or broadcast the written "
+            "weights of one rank.",
+            (),
+        )
+        if written
+        else (
             f"step {step} gives {whose} different values {between}, although weights and gradients are equal: the settings or "
             "the state of the optimizers differ",
             "Use the same settings, and the same saved state, on every rank.",

@@ -9,6 +9,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.rank_summary import Done, RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag601_replicas_diverge.rejoined import rejoined
 
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -34,7 +35,7 @@ def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     names = [
         name for name in common if name in reduced and len({summary.weights[name] for summary in ranks.values()}) > 1
     ]
-    if not names:
+    if not names or rejoined(ranks, (f"|{name}" for name in names), 0):
         return
     others = tuple(
         rank for rank, summary in ranks.items() if any(summary.weights[n] != ranks[first].weights[n] for n in names)

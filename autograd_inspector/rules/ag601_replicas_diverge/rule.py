@@ -25,6 +25,7 @@ from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_p
 from autograd_inspector.rules.ag601_replicas_diverge.others_rows import compared_with_others
 from autograd_inspector.rules.ag601_replicas_diverge.outer_steps import outer_steps
 from autograd_inspector.rules.ag601_replicas_diverge.overwritten import gradients_overwritten
+from autograd_inspector.rules.ag601_replicas_diverge.own_means import own_means
 from autograd_inspector.rules.ag601_replicas_diverge.parted import parted
 from autograd_inspector.rules.ag601_replicas_diverge.parts_parted import parts_parted
 from autograd_inspector.rules.ag601_replicas_diverge.past_reducer import asked_past_reducer
@@ -88,6 +89,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from summed_shards(analysis)
     yield from divided_again(analysis)
     yield from counted_by_all(analysis)
+    yield from own_means(analysis)
     yield from left_over_used(analysis)
     yield from summands_for_sums(analysis)
     yield from sums_lost(analysis)

@@ -8,11 +8,13 @@ from autograd_inspector.model.finding import Across, Problem
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import ranks_text
 from autograd_inspector.model.wording import counted
+from autograd_inspector.rules.ag604_same_data.restored import alike_since
 
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """What shows that ranks get the same samples."""
     yield from _batches(ranks)
+    yield from alike_since(ranks)
     yield from _subsets(ranks) or _orders(ranks)
 
 

@@ -22,7 +22,7 @@ def batches(count=4, size=6):
 
 def hook(state, bucket):
     if bucket.is_last():
-        work = dist.all_reduce(bucket.buffer().div_(dist.get_world_size()), async_op=True)
+        work = dist.all_reduce(bucket.buffer().div_(dist.get_world_size()), async_op=True)  # also
         return work.get_future().then(lambda f: f.value()[0])
     future = torch.futures.Future()
     future.set_result(bucket.buffer())

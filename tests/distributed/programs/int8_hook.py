@@ -32,7 +32,7 @@ def quantise(tensor, scale):
 def quantised_all_reduce(group, bucket):
     grad = bucket.buffer()
     scale = grad.abs().max().clamp(min=1e-12) / LEVELS  # cause
-    work = dist.all_reduce(quantise(grad, scale), group=group, async_op=True)
+    work = dist.all_reduce(quantise(grad, scale), group=group, async_op=True)  # also
 
     def restore(future):
         total = future.value()[0]

@@ -79,7 +79,7 @@ def run():
 
 TRUTH = Truth(
     fault="the stage steps while a micro-batch is in flight: its backward needs the weights of its forward, which no one kept",
-    rule="AG202",
+    rule="AG201|AG603",
     names=("step",),
     where="any",
     raises="modified by an inplace operation",

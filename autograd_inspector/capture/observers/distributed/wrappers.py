@@ -28,6 +28,7 @@ from autograd_inspector.model.program_events import (
     SyncSwitchedOff,
     WrappedAlone,
     WrapperCalled,
+    WrapperReturned,
 )
 
 _CONSTRUCTOR = inspect.signature(DistributedDataParallel.__init__)
@@ -67,7 +68,7 @@ class Wrappers:
         if dist.is_initialized():
             self._guard.run(self._find)
         observed(into, DistributedDataParallel, "__init__", after=self._made, guard=self._guard)
-        observed(into, DistributedDataParallel, "forward", before=self._called, guard=self._guard)
+        observed(into, DistributedDataParallel, "forward", before=self._called, after=self._returned, guard=self._guard)
         observed(into, DistributedDataParallel, "register_comm_hook", after=self._hooked, guard=self._guard)
         observed(into, DistributedDataParallel, "no_sync", before=self._switched_off, guard=self._guard)
 
@@ -167,6 +168,13 @@ class Wrappers:
             recording.events.append(
                 WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns, sent)
             )
+
+    def _returned(self, model: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
+        recording = self._recording
+        wrapper = self._met.get(id(model))
+        if wrapper is not None and recording.active() and torch.is_grad_enabled():
+            kind, at = type(model).__name__, len(recording.ops)
+            recording.events.append(WrapperReturned(at, recording.stacks.here(0), kind, wrapper.number))
 
     def _hooked(self, model: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
         recording = self._recording

@@ -26,6 +26,7 @@ from autograd_inspector.model.remedy import Operand, Remedies, SetArgument
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
+from autograd_inspector.rules.ag415_mixed_operands.gradients import gradients_shards_and_whole
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -97,6 +98,7 @@ def _shards_and_whole(analysis: Analysis, op: Op) -> Iterator[Problem]:
     spread = {row.tensor: row for row in analysis.capture.placement.rows if row.sharding is not None}
     shards = [tensor for given in op.inputs if (tensor := _viewed(analysis, given, spread)) >= 0]
     if not shards:
+        yield from gradients_shards_and_whole(analysis, op)
         return
     gathered = next((e for e in analysis.reductions.sharded_models if not set(shards).isdisjoint(e.tensors)), None)
     names = [name_of(analysis, tensor) for tensor in shards]
