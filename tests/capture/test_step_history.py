@@ -178,7 +178,7 @@ COUNTS = {
     "group", "stepped_by", "steps", "folded", "untold", "more", "nan", "inf", "shape", "traits",
     "first_seq", "last_seq", "again", "saved_groups", "own_groups", "given", "unmatched", "left",
     "wrapper", "world", "times", "peer", "seconds", "sampler", "epoch", "shard", "parts", "digest", "digests", "graphs",
-    "result", "order", "subset", "spared", "count", "written", "places",
+    "result", "order", "subset", "spared", "count", "written", "places", "seed", "begins", "ends",
 }  # fmt: skip
 """Fields whose numbers are no references at all."""
 

@@ -47,8 +47,13 @@ def _collects_count(capture: Capture, event: Communicated) -> bool:
     """Whether each rank gives one integer, and gets those of all, or their sum."""
     records = [capture.tensors[tensor] for tensor in event.tensors]
     single = all("int" in record.dtype and prod(record.shape) == 1 for record in records)
-    whole = event.world == capture.world_size > 1 and not event.inside and event.name in {"all_gather", "all_reduce"}
+    whole = event.world == capture.world_size > 1 and not event.inside and _reaches_all(event.name)
     return bool(records) and single and whole and event.op in {"", "sum"}
+
+
+def _reaches_all(name: str) -> bool:
+    """Whether each rank gets something of every other one by that call, whoever begins."""
+    return is_a(name, OpKind.OF_ONE_SIZE) and not is_a(name, OpKind.TO_ONE_RANK | OpKind.FROM_ONE_RANK)
 
 
 def _of_loss(capture: Capture, reached: Reached) -> tuple[Op, Op] | None:

@@ -22,12 +22,12 @@ def _problem(analysis: Analysis, found: DividedTwice) -> Problem:
     place = analysis.capture.place(found.own.site)
     name = (place.assigned or place.target) if place is not None else ""
     also = f"`{library}` divides it by {number}, too, for the {number} backward() calls of a step"
-    doubt = "" if found.sure else f"Leave it where this {number} counts something else. "
+    doubt = "" if found.sure else f", unless this {number} counts something else"
     return Problem(
         "warning" if found.sure else "info",
         f"{name or 'the loss'} is divided by {number}, and {also}: the gradients are {number} times smaller than "
-        "the mean over the micro-batches",
-        f"{doubt}Do not divide the loss: {library} does.",
+        f"the mean over the micro-batches{doubt}",
+        f"Do not divide the loss: {library} does.",
         analysis.places(
             (found.own, "divided here"),
             (found.library, "divided again here"),

@@ -30,7 +30,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         are noisy, and the statistics of a frozen part drift away from its weights: neither no_grad() nor
         requires_grad_(False) changes the mode, and `model.train()` puts every submodule into train mode. `F.dropout(x)`
         ignores the mode: it also drops values during evaluation, and an average that forward updates in each call takes in
-        the evaluation data. An nn.Dropout in eval mode does not sample predictions. And a seed that is set in each round
+        the evaluation data. An nn.Dropout in eval mode does not sample predictions. And a seed that is set in each iteration
         makes dropouts drop the same values in all of them.
 
     Example

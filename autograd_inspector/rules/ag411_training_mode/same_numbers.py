@@ -18,7 +18,7 @@ def same_numbers(analysis: Analysis) -> Iterator[Problem]:
             "warning",
             f"{api} is called before each of {counted(found.rounds, 'step')}: `{found.drawn.name}` draws the same random "
             "numbers in all of them",
-            "Seed once, before training. Where a part needs fixed numbers, give it a generator of its own: "
+            "Seed once, before training. If a part needs fixed numbers, pass it a separate generator: "
             "`generator=torch.Generator().manual_seed(seed)`; or call it under `torch.random.fork_rng()`.",
             analysis.places(
                 (found.seeded, "seeded again here"),

@@ -22,9 +22,9 @@ def uneven(analysis: Analysis) -> Iterator[Problem]:
         alike = f", and {counted(found.others, 'other average')} more than once" if found.others else ""
         yield Problem(
             "warning",
-            f"{average} is updated {counted(found.times, 'time')} with {parameter} in each round{alike}; {once} is updated "
+            f"{average} is updated {counted(found.times, 'time')} with {parameter} in each iteration{alike}; {once} is updated "
             f"{counted(found.fewest, 'time')}: the averages follow their parameters at different rates",
-            "Update each average once a round: loop over the parameters of the whole model, or ask each module for its own only: "
+            "Update each average once in an iteration: loop over the parameters of the whole model, or ask each module for its own parameters only: "
             "`module.parameters(recurse=False)`.",
             analysis.places(
                 (found.update.op, f"{average} updated here"),

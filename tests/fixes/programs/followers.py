@@ -77,7 +77,7 @@ for _ in range(2):
             "        for _ in range(1):\n            for t, p in zip(average.parameters(), net.parameters()):",
         ),
         by(
-            "or ask each module for its own only",
+            "or ask each module for its own parameters only",
             "zip(twin.parameters(), module.parameters())",
             "zip(twin.parameters(recurse=False), module.parameters(recurse=False))",
         ),

@@ -25,7 +25,7 @@ for _ in range(3):
             "torch.manual_seed(3)\nfor _ in range(3):\n",
         ),
         by(
-            "give it a generator of its own",
+            "pass it a separate generator",
             "    torch.manual_seed(3)\n    probe = torch.randn(2, 4)",
             "    probe = torch.randn(2, 4, generator=torch.Generator().manual_seed(3))",
         ),
