@@ -45,5 +45,6 @@ TOLD: Final = {
     "AG501": "flows/learned_base_distribution",
     "AG502": "distillation/tinybert_layers",
     "AG503": "selfsupervised/byol_wrapped_backbone",
+    "AG603": "ddp_branches/language_branch",
 }
 """Rule -> a program that it is told of."""

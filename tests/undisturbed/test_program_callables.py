@@ -1,6 +1,7 @@
 """What a program calls through torch's protocol, and hands to torch: neither it nor its class is hashed or compared."""
 
 import dataclasses
+import importlib
 
 import pytest
 import torch
@@ -195,7 +196,9 @@ def test_a_class_of_tensors_is_not_hashed():
 
 
 def test_a_class_of_modules_and_of_what_they_hold_is_not_hashed():
-    """A model, its parameters, an optimizer, its state and a variable in the frame."""
+    """A model, its parameters, an optimizer, its state, a variable; where torch has abstract classes, too."""
+    if torch.distributed.is_available():
+        importlib.import_module("torch.distributed.optim")
 
     class Net(nn.Module, metaclass=Unhashable):
         def __init__(self):

@@ -6,6 +6,7 @@ shapes agree, nothing raises. An average that begins as a copy of its own parame
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -37,7 +38,9 @@ def other_averages(analysis: Analysis) -> Iterator[OtherAverage]:
     moved = moved_by_steps(analysis)
     if not moved or capture.history.folded:
         return
-    trained = {capture.tensors[tensor].storage: tensor for tensor in moved}
+    several = Counter(capture.tensors[tensor].storage for tensor in moved)
+    # Of one piece of memory with several parameters, whose it was is not known.
+    trained = {s: t for t in moved if several[s := capture.tensors[t].storage] == 1}
     beginnings, by_line = _Beginnings(analysis), dict[object, list[OtherAverage]]()
     for storage, updates in average_updates(analysis, moved).items():
         first, followed = updates[0], {update.parameter for update in updates}

@@ -21,7 +21,7 @@ from autograd_inspector.rules.ag416_partial_copy.uneven import uneven
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A target network or an average of the weights is updated in part only, is never called, follows another model, or is older than a load.
+    """A target network or an average of the weights is updated in part, never called, follows another model, or is older than a load.
 
     Why it matters
         What the update leaves out keeps the values of the day when the copy was made. Its layers no longer fit each

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.lines.attributes import plain
+from autograd_inspector.capture.lines.attributes import order_of, plain
 from autograd_inspector.capture.observers.optimizers.groups import parameters_of
 from autograd_inspector.capture.torch_private.distributed import ZERO, ranks_of
 from autograd_inspector.interrupts import is_interrupt
@@ -38,17 +38,21 @@ def sharding_of(tensor: Any, shape: Iterable[int], nbytes: int) -> Sharding:
 
 def inner_of(optimizer: Optimizer) -> Optimizer | None:
     """The optimizer that steps this rank's share for a ZeroRedundancyOptimizer, and has its state."""
-    module = sys.modules.get(ZERO)
-    if module is None or not isinstance(optimizer, module.ZeroRedundancyOptimizer):
+    if not _is_zero(optimizer):
         return None
     inner = getattr(optimizer, "optim", None)
     return inner if isinstance(inner, Optimizer) else None
 
 
+def _is_zero(optimizer: Optimizer) -> bool:
+    """Whether it is a ZeroRedundancyOptimizer: ``isinstance`` of an abstract class would hash the other one."""
+    module = sys.modules.get(ZERO)
+    return module is not None and any(each is module.ZeroRedundancyOptimizer for each in order_of(type(optimizer)))
+
+
 def is_share(optimizer: Optimizer) -> bool:
     """Whether a ZeroRedundancyOptimizer is just making this one, for this rank's share."""
-    module = sys.modules.get(ZERO)
-    if module is None or isinstance(optimizer, module.ZeroRedundancyOptimizer):
+    if ZERO not in sys.modules or _is_zero(optimizer):
         return False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
