@@ -80,7 +80,7 @@ def install_all(
         Seeding(recording, guard),
         *sharing,
         Scaling(recording, guard),
-        DefaultDtype(recording, guard),
+        DefaultDtype(recording, guard, recorder.forget),
     )
     observers = Observers(everywhere, recorder, (engine,))
     for part in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -30,21 +31,24 @@ FACTORIES = frozenset(
 class DefaultDtype:
     """Notes the last change of the default, as long as that is another one than at first."""
 
-    def __init__(self, recording: Recording, guard: Guard) -> None:
+    def __init__(self, recording: Recording, guard: Guard, forget: Callable[[Iterable[Any]], None]) -> None:
+        """``forget``: has functions sorted out again, of which the usual ones are recorded without a look at them."""
         self._recording = recording
         self._guard = guard
+        self._forget = forget
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
         self._recording.first_dtype = torch.get_default_dtype()
         for name in _SETTERS:
-            around(into, torch, name, _SetterProbe(self._recording, self._guard, name))
+            around(into, torch, name, _SetterProbe(self._recording, self._guard, self._forget, name))
 
 
 class _SetterProbe:
-    def __init__(self, recording: Recording, guard: Guard, name: str) -> None:
+    def __init__(self, recording: Recording, guard: Guard, forget: Callable[[Iterable[Any]], None], name: str) -> None:
         self._recording = recording
         self._guard = guard
+        self._forget = forget
         self._name = name
 
     def before(self, seen: list[Any], /, *_: Any, **__: Any) -> None:
@@ -64,6 +68,7 @@ class _SetterProbe:
         first = recording.first_dtype
         changed = first is not None and now != first
         site = recording.stacks.here(0) if changed else -1
+        self._forget(FACTORIES)
         recording.default_dtype = (
             None if first is None or not changed else DefaultChange(site, self._name, first, now, set())
         )

@@ -20,9 +20,10 @@ from torch.nn import Parameter
 from autograd_inspector.capture.lines.kinds import Kinds
 from autograd_inspector.capture.observers.calls.arguments import PLAIN, gather, note_numbers
 from autograd_inspector.capture.observers.calls.below import is_below
+from autograd_inspector.capture.observers.calls.default_dtype import FACTORIES
 from autograd_inspector.capture.observers.calls.effects import apart, keeps_gradient, untracked, writes_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
-from autograd_inspector.capture.observers.calls.special import FUNCTIONS, PASS, SPECIAL, is_torchs, name_of
+from autograd_inspector.capture.observers.calls.special import FUNCTIONS, PASS, SPECIAL, factory, is_torchs, name_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
@@ -146,6 +147,11 @@ class Recorder(HiddenMode):
                 return func(*args, **kwargs)
         return func(*args, **kwargs)
 
+    def forget(self, functions: Iterable[Any]) -> None:
+        """Sort these out again when they are called: what is known of the usual ones may have changed."""
+        for function in functions:
+            self._names.pop(function, None)
+
     def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Handle specially or record."""
         recording = self.recording
@@ -156,6 +162,8 @@ class Recorder(HiddenMode):
             return special(self, func, args, kwargs)
         name = name_of(func)
         if is_torchs(func):
+            if recording.default_dtype is not None and func in FACTORIES:
+                return factory(self, func, args, kwargs)
             self._names[func] = name
         return self.record(func, args, kwargs, name)
 

@@ -326,7 +326,7 @@ def _from_python(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: di
     return result
 
 
-def _factory(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def factory(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Which dtype ``torch.zeros(3)`` gets the program may have changed."""
     result = recorder.record(func, args, kwargs, name_of(func))
     recorder.guard.run(default_dtype.made, recorder, args, kwargs, result)
@@ -387,7 +387,6 @@ def _specials() -> dict[Any, Handler]:
     table[F.cross_entropy] = _with_trait(one_element.of_cross_entropy)
     table[F.grid_sample] = _with_trait(nearest.of_grid_sample)
     table[torch.arange] = _arange
-    table |= dict.fromkeys(default_dtype.FACTORIES, _factory)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)
