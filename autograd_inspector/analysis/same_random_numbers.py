@@ -7,6 +7,7 @@ dropouts are given none.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -56,8 +57,9 @@ def _last_seed(
     analysis: Analysis, seeds: tuple[RandomSeeded, ...], before: Step, after: Step
 ) -> tuple[RandomSeeded | None, Op | None]:
     """The last seed between two steps, and what training draws with it; none where a state was put back since."""
-    seeded = next((seed for seed in reversed(seeds) if before.op < seed.at <= after.at), None)
-    if seeded is None or seeded.seed < 0:
+    place = bisect_right(seeds, after.at, key=lambda seed: seed.at)
+    seeded = seeds[place - 1] if place else None
+    if seeded is None or seeded.at <= before.op or seeded.seed < 0:
         return None, None
     ops = analysis.capture.ops[seeded.at : after.at]
     return seeded, next((op for op in ops if _draws(op)), None)

@@ -6,13 +6,15 @@ Only a call of the module runs its hooks.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice
+from functools import cached_property
+from itertools import islice, takewhile
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.modules.places import LastPlaces
+from autograd_inspector.analysis.modules.places import LastPlaces, Place
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
 from autograd_inspector.model.capture import Capture
@@ -40,21 +42,41 @@ def passed_by(analysis: Analysis) -> Iterator[PassedBy]:
     for hook in capture.events_of(ModuleHookRegistered):
         if not hook.backward:
             by_line.setdefault((line_of(analysis, hook.site), hook.hook, hook.method), []).append(hook)
+    calls = _Calls(capture)
     for hooks in by_line.values():
-        found = [_found(capture, hook) for hook in hooks]
-        if all(found) and (first := next(filter(None, found), None)) is not None:
-            yield first
+        found = [each for each in takewhile(bool, (_found(capture, calls, hook) for hook in hooks)) if each is not None]
+        if len(found) == len(hooks):
+            yield found[0]
 
 
-def _found(capture: Capture, hook: ModuleHookRegistered) -> PassedBy | None:
+class _Calls:
+    """The calls of each module, under the last place that it had."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+
+    @cached_property
+    def _of(self) -> dict[Place, list[ModuleCall]]:
+        places, of = LastPlaces(self._capture), dict[Place, list[ModuleCall]]()
+        for call in self._capture.calls:
+            of.setdefault(places.of(call.root, call.path), []).append(call)
+        return of
+
+    def since(self, place: Place, at: int) -> Iterator[ModuleCall]:
+        """Those from op ``at`` on, in program order."""
+        calls = self._of.get(place, [])
+        return islice(calls, bisect_left(calls, at, key=lambda call: call.at), None)
+
+
+def _found(capture: Capture, calls: _Calls, hook: ModuleHookRegistered) -> PassedBy | None:
     paths = _paths(capture, hook)
     if not paths or any(event.until > hook.at for event in capture.events_of(CompiledCalled)):
         return None
-    calls = list(_calls(capture, hook))
-    if any(call.type == hook.type and path in paths for path, call in calls):
+    root = capture.owners[hook.tensors[0]]
+    if any(call.type == hook.type for path in paths for call in calls.since((root, path), hook.at)):
         return None
     path = min(paths, key=len)
-    ran = _function(capture, hook) or _children(capture, hook, path, calls)
+    ran = _function(capture, hook) or _children(capture, calls, hook, path)
     full, local = capture.tensors[hook.tensors[0]].names[0], path_in_model(capture, hook.tensors[0])
     return None if ran is None else PassedBy(hook, full.removesuffix(local) + path, ran)
 
@@ -76,36 +98,31 @@ def _has(path: str, names: set[str]) -> set[str]:
     return {name for name in names if name.startswith(f"{path}.")}
 
 
-def _calls(capture: Capture, hook: ModuleHookRegistered) -> Iterator[tuple[str, ModuleCall]]:
-    """The calls in its model from then on, each with the last place of what was called."""
-    root, places = capture.owners[hook.tensors[0]], LastPlaces(capture)
-    for call in capture.calls:
-        if call.at >= hook.at:
-            model, path = places.of(call.root, call.path)
-            if model == root:
-                yield path, call
-
-
 def _function(capture: Capture, hook: ModuleHookRegistered) -> Op | None:
     """The first call of a layer's function that is given all parameters of the module, where no such module is called."""
-    own = set(hook.tensors)
-    for op in islice(capture.ops, hook.at, None):
+    own, readers = set(hook.tensors), capture.readers.get(hook.tensors[0], ())
+    for op in (capture.ops[at] for at in islice(readers, bisect_left(readers, hook.at), None)):
         if is_a(op.name, _LAYERS) and own <= set(op.inputs) and not op.has(Trait.BACKWARD):
             return None if _is_in(capture, op.call, hook) else op
     return None
 
 
-def _children(
-    capture: Capture, hook: ModuleHookRegistered, path: str, calls: list[tuple[str, ModuleCall]]
-) -> ModuleCall | None:
+def _children(capture: Capture, calls: _Calls, hook: ModuleHookRegistered, path: str) -> ModuleCall | None:
     """The first call of a child, where one other module calls all of those that have parameters."""
+    root = capture.owners[hook.tensors[0]]
     inside = (path_in_model(capture, tensor)[len(path) + 1 :] for tensor in hook.tensors)
     children = {f"{path}.{name.split('.')[0]}" for name in inside if "." in name}
     met: dict[int, dict[str, ModuleCall]] = {}
-    for place, call in calls:
-        if place in children and not _is_in(capture, call.parent, hook):
-            met.setdefault(call.parent, {}).setdefault(place, call)
-    return next((min(each.values(), key=lambda c: c.id) for each in met.values() if each.keys() == children), None)
+    for child in children:
+        for call in calls.since((root, child), hook.at):
+            if not _is_in(capture, call.parent, hook):
+                met.setdefault(call.parent, {}).setdefault(child, call)
+    first = (min(each.values(), key=_number) for each in met.values() if each.keys() == children)
+    return min(first, key=_number, default=None)
+
+
+def _number(call: ModuleCall) -> int:
+    return call.id
 
 
 def _is_in(capture: Capture, call: int, hook: ModuleHookRegistered) -> bool:
