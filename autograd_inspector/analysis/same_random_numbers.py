@@ -7,17 +7,16 @@ dropouts are given none.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.draws import draws
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.program_events import RandomSeeded
+from autograd_inspector.model.program_events import RandomStateSet
 
 _FEWEST = 2
 """Rounds in a row, the first of which is not counted: it may be the beginning of a run."""
@@ -26,7 +25,7 @@ _FEWEST = 2
 class SameNumbers(Struct, frozen=True):
     """``seeded`` comes in each of several rounds; ``drawn`` is the first op behind the last that training draws with."""
 
-    seeded: RandomSeeded
+    seeded: RandomStateSet
     drawn: Op
     step: Step
     rounds: int
@@ -35,7 +34,7 @@ class SameNumbers(Struct, frozen=True):
 def same_random_numbers(analysis: Analysis) -> Iterator[SameNumbers]:
     """One record for each line that seeds."""
     capture = analysis.capture
-    seeds = capture.events_of(RandomSeeded)
+    seeds = capture.events_of(RandomStateSet)
     if capture.history.folded or len(seeds) < _FEWEST:
         return
     told: set[object] = set()
@@ -54,17 +53,15 @@ def same_random_numbers(analysis: Analysis) -> Iterator[SameNumbers]:
 
 
 def _last_seed(
-    analysis: Analysis, seeds: tuple[RandomSeeded, ...], before: Step, after: Step
-) -> tuple[RandomSeeded | None, Op | None]:
+    analysis: Analysis, seeds: tuple[RandomStateSet, ...], before: Step, after: Step
+) -> tuple[RandomStateSet | None, Op | None]:
     """The last seed between two steps, and what training draws with it; none where a state was put back since."""
     place = bisect_right(seeds, after.at, key=lambda seed: seed.at)
     seeded = seeds[place - 1] if place else None
     if seeded is None or seeded.at <= before.op or seeded.seed < 0:
         return None, None
-    ops = analysis.capture.ops[seeded.at : after.at]
-    return seeded, next((op for op in ops if _draws(op)), None)
-
-
-def _draws(op: Op) -> bool:
-    dropout = op.has(Trait.DRAWS) or "dropout" in op.name
-    return dropout and draws(op) and op.recorded and not op.has(Trait.STEP | Trait.BACKWARD)
+    capture = analysis.capture
+    drawing = capture.op_index.having(Trait.DRAWS)
+    between = islice(drawing, bisect_left(drawing, seeded.at), bisect_left(drawing, after.at))
+    following = (capture.ops[at] for at in between)
+    return seeded, next((op for op in following if op.recorded and not op.has(Trait.BACKWARD)), None)

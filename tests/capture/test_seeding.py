@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from autograd_inspector import inspect
-from autograd_inspector.model.program_events import RandomSeeded
+from autograd_inspector.model.program_events import RandomStateSet
 
 
 def test_each_seed_is_noted_once_under_either_name():
@@ -20,6 +20,6 @@ def test_each_seed_is_noted_once_under_either_name():
             torch.rand(1)
         assert torch.random.manual_seed is own
     torch.random.set_rng_state(state)
-    events = inspection.report.capture.events_of(RandomSeeded)
+    events = inspection.report.capture.events_of(RandomStateSet)
     assert [event.seed for event in events] == [1, 2, 3, -1]
     assert (torch.manual_seed, torch.random.manual_seed) == (seed, own)

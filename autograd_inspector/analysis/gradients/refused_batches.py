@@ -38,7 +38,7 @@ class RefusedBatch(Struct, frozen=True):
 def refused_batches(analysis: Analysis) -> Iterator[RefusedBatch]:
     """The first one of each line of a backward()."""
     capture = analysis.capture
-    if capture.history.folded or len(capture.backwards) < 3:
+    if capture.history.folded or len(capture.backwards) < _FEWEST:
         return
     by_site: dict[int, list[Backward]] = {}
     for run in capture.backwards:

@@ -123,6 +123,8 @@ class _Summary:
     def _reseeded(self, batches: list[int]) -> Iterator[Done]:
         """Where the state of the random generator was set, each time behind some batches."""
         for event in self.capture.events_of(RandomStateSet) if batches else ():
+            if event.digest is None:
+                continue
             behind = bisect_left(batches, event.at)
             yield Done(event.api, self.places(event.site, "random state set here"), behind, value=str(event.digest))
 

@@ -21,7 +21,6 @@ from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.distributed.comm_hooks import CommHooks
 from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
 from autograd_inspector.capture.observers.distributed.partial_sums import PartialSums
-from autograd_inspector.capture.observers.distributed.random_states import RandomStates
 from autograd_inspector.capture.observers.distributed.rank_counts import RankCounts
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
@@ -65,7 +64,6 @@ def install_all(
         CommHooks(recording, guard),
         Sharders(recording, guard),
         PartialSums(recording, guard),
-        RandomStates(recording, guard),
         Samplers(recording, guard),
         counts,
         prints,

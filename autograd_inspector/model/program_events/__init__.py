@@ -35,10 +35,11 @@ from autograd_inspector.model.program_events.functions import (
     OnceDifferentiable,
     OtherCallRead,
     OutputKeptOnContext,
-    RandomSeeded,
     RandomStateDropped,
+    RandomStateSet,
     RandomUnderVmap,
     ReceiverBound,
+    RoundLeft,
     SavedTensorUnpacked,
     StartRefused,
     StatementIdle,
@@ -79,7 +80,6 @@ from autograd_inspector.model.program_events.optimizers import (
     ParametersCollected,
     ParametersRefused,
     ParametersSelected,
-    RoundLeft,
     ScalerRefused,
     SchedulerLoaded,
     SchedulerMade,
@@ -107,7 +107,6 @@ from autograd_inspector.model.program_events.ranks import (
     GradientsLeftLocal,
     LayerComputed,
     ModelSharded,
-    RandomStateSet,
     ReductionContinued,
     ReductionHooked,
     ReductionUnfinished,
@@ -191,7 +190,6 @@ __all__ = [
     "PlainAttributeSet",
     "PlainTensorHeld",
     "ProgramEvent",
-    "RandomSeeded",
     "RandomStateDropped",
     "RandomStateSet",
     "RandomUnderVmap",
@@ -273,7 +271,6 @@ Event = (
     | FunctionRefused
     | FunctionDifferentiated
     | RandomUnderVmap
-    | RandomSeeded
     | RandomStateDropped
     | ContextsGiven
     | SavedTensorUnpacked

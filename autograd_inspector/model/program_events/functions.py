@@ -120,15 +120,31 @@ class SavedTensorUnpacked(ProgramEvent, frozen=True):
         return f"{self.function}()"
 
 
-class RandomSeeded(ProgramEvent, frozen=True):
-    """torch's generators got that ``seed``; -1: a state that was kept before, or a seed that is no number."""
+class RandomStateSet(ProgramEvent, frozen=True):
+    """A function of that name set the state of torch's generators; ``seed``: to that of a seed, -1: to another one.
 
+    ``digest`` tells states apart, where they are compared with those of other ranks.
+    """
+
+    name: str
     seed: int = -1
+    digest: int | None = None
 
     @property
     def api(self) -> str:
-        """The call."""
-        return f"torch.manual_seed({self.seed})" if self.seed >= 0 else "torch.set_rng_state()"
+        """The function."""
+        return f"torch.{self.name}()"
+
+
+class RoundLeft(ProgramEvent, frozen=True):
+    """The statement at ``site`` stands between a step and the backward() at site ``made``, which no step followed."""
+
+    made: int
+
+    @property
+    def api(self) -> str:
+        """What it does."""
+        return "leaving a round"
 
 
 class RandomStateDropped(ProgramEvent, frozen=True):

@@ -188,17 +188,6 @@ class LiveStateLoaded(_Load, frozen=True):
     made: int
 
 
-class RoundLeft(ProgramEvent, frozen=True):
-    """The statement at ``site`` stands between a step and the backward() at site ``made``, which no step followed."""
-
-    made: int
-
-    @property
-    def api(self) -> str:
-        """What it does."""
-        return "leaving a round"
-
-
 class ZeroGradCalled(ProgramEvent, frozen=True):
     """``zero_grad()`` of an optimizer."""
 

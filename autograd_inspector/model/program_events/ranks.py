@@ -149,18 +149,6 @@ class WrapperReturned(_OfWrapper, frozen=True):
     """A call of a wrapper that learns came to its end, behind which its reducer is prepared."""
 
 
-class RandomStateSet(ProgramEvent, frozen=True):
-    """The state of torch's generator was set by a function of that name; ``digest`` tells the states apart."""
-
-    name: str
-    digest: int
-
-    @property
-    def api(self) -> str:
-        """The function."""
-        return f"torch.{self.name}()"
-
-
 class SummandTaken(ProgramEvent, frozen=True):
     """``to_local()`` of a DTensor that stands for the sum of what its ranks have; the op that does it comes next."""
 

@@ -19,12 +19,12 @@ def refused_batch(analysis: Analysis) -> Iterator[Problem]:
         left = [event for event in analysis.capture.events_of(RoundLeft) if event.made == found.run.site]
         yield Problem(
             "warning",
-            f"a round reads the gradients of {summarize_names(names)} and leaves out step() and zero_grad(): the next "
-            "backward() adds to the gradients that the program refused",
+            f"the program reads the gradients of {summarize_names(names)} and then skips both step() and zero_grad(): the next "
+            "backward() adds to the gradients of the skipped batch",
             "Clear the gradients where the step is left out: call `optimizer.zero_grad()` there, or at the beginning of each iteration.",
             analysis.places(
-                *((event, "round left here") for event in left[:1]),
-                (found.asked, "answer taken from the gradients here, no step follows"),
+                *((event, "iteration left here") for event in left[:1]),
+                (found.asked, "gradients checked here, no step() follows"),
                 (found.following, "backward adds to these gradients here"),
                 (found.step, "step() uses both here"),
                 (None if found.step is not None else found.usual, "step() follows each other backward()"),

@@ -18,7 +18,7 @@ def without_a_call(analysis: Analysis) -> Iterator[Problem]:
         kind = "forward pre-hook" if "pre" in found.hook.method else "forward hook"
         yield Problem(
             "warning",
-            f"the {kind} {hook} on {module} never runs: the program computes the output of {module} without a call of the module",
+            f"the {kind} {hook} on {module} never runs: the program computes the output of {module} without calling {module}",
             f"Call {module} itself: its `forward()`, a loop over its children and a function that is given its weights run no hooks.",
             analysis.places((found.hook, "hook registered here"), (found.ran, "computed here, without the hook")),
             (module, hook),

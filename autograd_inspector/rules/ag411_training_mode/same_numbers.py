@@ -13,7 +13,7 @@ from autograd_inspector.model.wording import counted
 def same_numbers(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each line that seeds."""
     for found in same_random_numbers(analysis):
-        api = found.seeded.api
+        api = f"torch.manual_seed({found.seeded.seed})"
         yield Problem(
             "warning",
             f"{api} is called before each of {counted(found.rounds, 'step')}: `{found.drawn.name}` draws the same random "
