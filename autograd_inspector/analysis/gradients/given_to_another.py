@@ -1,8 +1,8 @@
 """Gradients that were asked of autograd for one parameter and assigned to another one, which the same step moves.
 
 Two lists of which one has an entry less are zipped: each parameter gets the gradient of the next one. Whose a gradient
-is, the call tells that returned it: torch.func.grad() is given what shares the memory of the parameters. A worker's or a clone's gradient, which is handed to the model, is for a parameter
-that this step does not move.
+is, the call tells that returned it: torch.func.grad() is given what shares the memory of the parameters. A worker's or
+a clone's gradient, which is handed to the model, is for a parameter that this step does not move.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
 
-_DEEPEST = 12
-"""Ops from a gradient to the answer: the norms, their stack, the norm of that, a comparison."""
+_FEWEST = 3
+"""A usual iteration, one that is refused, the next."""
 
 
 class RefusedBatch(Struct, frozen=True):
@@ -86,23 +86,15 @@ def _asked(analysis: Analysis, run: Backward, following: Backward) -> Op | None:
     gradients = {read.gradient for read in reads if read.tensor in run.reached and read.gradient >= 0}
     known = {tensor for tensor in gradients if capture.tensors[tensor].storage >= 0}
     answers = (op for op in reversed(capture.ops[run.end : following.start]) if _answers(op))
-    return next((op for op in answers if known and _comes_from(analysis, op, known)), None)
+    return next((op for op in answers if known and _comes_from(analysis, op, known, run.end)), None)
 
 
 def _answers(op: Op) -> bool:
     return is_a(op.name, OpKind.ASKS) or op.has(Trait.EXPORT)
 
 
-def _comes_from(analysis: Analysis, op: Op, gradients: set[int]) -> bool:
-    """Whether a gradient is among what it was computed from."""
-    todo, met = [(tensor, _DEEPEST) for tensor in op.inputs], set(op.inputs)
-    while todo:
-        tensor, deepest = todo.pop()
-        if tensor in gradients:
-            return True
-        made = analysis.flow.birth(tensor) if deepest else None
-        for read in made.inputs if made is not None else ():
-            if read not in met:
-                met.add(read)
-                todo.append((read, deepest - 1))
-    return False
+def _comes_from(analysis: Analysis, op: Op, gradients: set[int], since: int) -> bool:
+    """Whether a gradient is among what it was computed from, by ops since then."""
+    starts = [(tensor, op.index) for tensor in op.inputs]
+    ways = analysis.flow.upstream(starts, lambda made, _: made.index >= since)
+    return not gradients.isdisjoint(op.inputs) or any(not gradients.isdisjoint(made.inputs) for made, _ in ways)

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from autograd_inspector.capture.lines.attributes import own_attributes
 from autograd_inspector.capture.lines.callables import held_by
 from autograd_inspector.capture.tensors.attributes import node_of
 
@@ -29,19 +30,11 @@ def _tensors(hook: Any) -> list[Tensor]:
         parts += (*hook.args, *hook.keywords.values())
         hook = hook.func
     if type(hook) is MethodType:
-        parts += _attributes(hook.__self__)
+        parts += dict.values(own_attributes(hook.__self__) or {})
         hook = hook.__func__
     if type(hook) is FunctionType:
         parts += held_by(hook)
     return [part for part in parts if issubclass(type(part), Tensor)]
-
-
-def _attributes(owner: Any) -> list[Any]:
-    """Past what a class of the program's does when it is asked for them."""
-    try:
-        return list(dict.values(object.__getattribute__(owner, "__dict__")))
-    except AttributeError:
-        return []
 
 
 def _reaches(start: Any, node: Any) -> bool:
