@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, line_of
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -100,14 +100,16 @@ def by_penalty(net, x):
 def test_not_called():
     """``forward()``, the children one by one, those of a list, and a function that is given the weights."""
     told = (
-        (by_forward, on_encoder, "encoder"),
-        (by_children, on_encoder, "encoder"),
-        (by_list, on_list, "layers"),
-        (by_functions, on_layers, "layers"),
+        (by_forward, on_encoder, "encoder", "net.encoder.forward(x)"),
+        (by_children, on_encoder, "encoder", "x = layer(x)"),
+        (by_list, on_list, "layers", "x = layer(x)"),
+        (by_functions, on_layers, "layers", "F.linear"),
     )
-    for through, register, part in told:
-        line = ".register_forward_hook(net.collect)"
-        diagnosed(training(through, register, part), "AG306", line, "collect", severity="warning", where=register)
+    for through, register, part, line in told:
+        program = training(through, register, part)
+        finding = diagnosed(program, "AG306", line, "collect", severity="warning", where=through)
+        registered = line_of(register, ".register_forward_hook(net.collect)")
+        assert registered in [location.lineno for location in finding.locations]
 
 
 def test_called():

@@ -54,7 +54,7 @@ def test_added_under_a_condition():
     finding = diagnosed(
         lambda: steps(conditional), "AG404", "torch.optim.SGD", "2.weight", severity="warning", where=conditional
     )
-    assert roles(finding)["own += net[2].parameters()"] == "parameters collected here under a condition"
+    assert roles(finding)["own += net[2].parameters()"] == "collected here under a condition"
 
 
 def test_listed_twice():

@@ -28,7 +28,7 @@ def collected_at(analysis: Analysis, site: int) -> tuple[Location, ...]:
 
 
 _COLLECTED = "parameters collected here"
-_UNDER_CONDITION = "parameters collected here under a condition"
+_UNDER_CONDITION = "collected here under a condition"
 
 
 def _lines(analysis: Analysis, site: int, role: str, *, ordered: bool) -> tuple[Location, ...]:

@@ -24,7 +24,7 @@ def refused_batch(analysis: Analysis) -> Iterator[Problem]:
             "Clear the gradients where the step is left out: call `optimizer.zero_grad()` there, or at the beginning of each iteration.",
             analysis.places(
                 *((event, "iteration left here") for event in left[:1]),
-                (found.asked, "gradients checked here, no step() follows"),
+                (found.asked, "checked here, no step() follows"),
                 (found.following, "backward adds to these gradients here"),
                 (found.step, "step() uses both here"),
                 (None if found.step is not None else found.usual, "step() follows each other backward()"),

@@ -20,6 +20,6 @@ def without_a_call(analysis: Analysis) -> Iterator[Problem]:
             "warning",
             f"the {kind} {hook} on {module} never runs: the program computes the output of {module} without calling {module}",
             f"Call {module} itself: its `forward()`, a loop over its children and a function that is given its weights run no hooks.",
-            analysis.places((found.hook, "hook registered here"), (found.ran, "computed here, without the hook")),
+            analysis.places((found.ran, "computed here, without the hook"), (found.hook, "hook registered here")),
             (module, hook),
         )

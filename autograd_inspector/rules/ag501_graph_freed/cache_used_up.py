@@ -24,7 +24,7 @@ def _shared(analysis: Analysis, found: RecomputedAgain) -> Problem:
         f"what `{found.op.name}` was to read from it",
         "Let `context_fn` make a new pair for each call: `context_fn=lambda: create_selective_checkpoint_contexts(policy)`.",
         analysis.places(
-            *((site, "context_fn, which returns the pair, is defined here") for site in _defined(analysis, found)),
+            *((site, "pair of contexts returned from here") for site in _defined(analysis, found)),
             (found.forward, "the region begins here"),
             (found.op, "recomputed here"),
             (found.run, "backward called here"),
