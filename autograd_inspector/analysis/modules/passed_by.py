@@ -14,6 +14,7 @@ from itertools import islice, takewhile
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.modules.call_ops import ops_within
 from autograd_inspector.analysis.modules.places import LastPlaces, Place
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
@@ -30,7 +31,7 @@ class PassedBy(Struct, frozen=True):
 
     hook: ModuleHookRegistered
     path: str
-    ran: Op | ModuleCall
+    ran: Op
 
 
 def passed_by(analysis: Analysis) -> Iterator[PassedBy]:
@@ -107,8 +108,8 @@ def _function(capture: Capture, hook: ModuleHookRegistered) -> Op | None:
     return None
 
 
-def _children(capture: Capture, calls: _Calls, hook: ModuleHookRegistered, path: str) -> ModuleCall | None:
-    """The first call of a child, where one other module calls all of those that have parameters."""
+def _children(capture: Capture, calls: _Calls, hook: ModuleHookRegistered, path: str) -> Op | None:
+    """The first op of the first call of a child, where one other module calls all of those that have parameters."""
     root = capture.owners[hook.tensors[0]]
     inside = (path_in_model(capture, tensor)[len(path) + 1 :] for tensor in hook.tensors)
     children = {f"{path}.{name.split('.')[0]}" for name in inside if "." in name}
@@ -118,7 +119,8 @@ def _children(capture: Capture, calls: _Calls, hook: ModuleHookRegistered, path:
             if not _is_in(capture, call.parent, hook):
                 met.setdefault(call.parent, {}).setdefault(child, call)
     first = (min(each.values(), key=_number) for each in met.values() if each.keys() == children)
-    return min(first, key=_number, default=None)
+    earliest = min(first, key=_number, default=None)
+    return None if earliest is None else next(ops_within(capture, earliest), None)
 
 
 def _number(call: ModuleCall) -> int:

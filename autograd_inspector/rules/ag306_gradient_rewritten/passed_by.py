@@ -22,4 +22,5 @@ def without_a_call(analysis: Analysis) -> Iterator[Problem]:
             f"Call {module} itself: its `forward()`, a loop over its children and a function that is given its weights run no hooks.",
             analysis.places((found.ran, "computed here, without the hook"), (found.hook, "hook registered here")),
             (module, hook),
+            ops=(found.ran.index,),
         )
